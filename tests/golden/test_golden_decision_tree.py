@@ -8,7 +8,7 @@ from fivefold.partition.criteria.base import accumulate, impurity, n_statistics,
 from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost, Gini, Misclassification
 from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from fivefold.tree.shared.targets import IMPURITY_FUNCTIONS
+from fivefold.tree.shared.tree_targets import IMPURITY_FUNCTIONS
 
 EIGHT = np.arange(1.0, 9.0)[:, None], np.array([0, 0, 0, 0, 1, 1, 0, 1])
 NATS = np.log(2)  # a bit in nats

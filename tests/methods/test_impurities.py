@@ -5,7 +5,7 @@ import pytest
 
 from fivefold.partition.criteria.custom_impurity import check_axioms
 from fivefold.tree import C45Classifier, CARTClassifier, ID3Classifier
-from fivefold.tree.shared.targets import IMPURITY_FUNCTIONS
+from fivefold.tree.shared.tree_targets import IMPURITY_FUNCTIONS
 
 
 def root_of_gini(shares):

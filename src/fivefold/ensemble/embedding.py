@@ -33,7 +33,7 @@ from fivefold.ensemble.forests.base import ForestMethods
 from fivefold.ensemble.forests.tree_growers import random_split_grower
 from fivefold.tree import ExtraTreeRegressor
 from fivefold.tree.shared.base import MaxLeaves, MinLeaf, MinSplit, MinWeight
-from fivefold.tree.shared.targets import NumberTarget
+from fivefold.tree.shared.tree_targets import NumberTarget
 
 GOLDEN_RATIO_64 = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd: multiplying by it mixes the bits of a hash
 

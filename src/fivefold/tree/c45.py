@@ -2,9 +2,9 @@
 
     gain ratio  (known share) (H(S) - sum_b W_b / W H(S_b) - log2(cuts) / W) / split information
 
-Columns of numbers and of categories stand side by side; the choice of a threshold among many is charged to its gain. A
-row that lacks a value goes into every branch with a part of its weight. The tree is cut back from the bottom: a node
-becomes a leaf, or gives way to its largest branch, where the upper confidence limit of its mistakes says so.
+Columns may hold numbers or categories; the choice of a threshold among many is charged to its gain. A row with a
+missing value goes into every branch with a part of its weight. The tree is pruned from the bottom up: a node becomes a
+leaf, or is replaced by its largest branch, where that lowers the upper confidence limit of its mistakes.
 
 Quinlan (1993), C4.5: Programs for Machine Learning; Quinlan (1996) for the price of a threshold.
 """
@@ -44,10 +44,10 @@ class C45Classifier(BaseMultiwayTree):
         applications=("classification", "data mining"),
         use="Tables as they come: numbers, categories and gaps, and a tree to be read. Forests of trees err less.",
         steps=(
-            "For every column find the best question: a branch a value, or a threshold whose choice is charged.",
-            "Of the questions with average gain or more ask the one with the largest gain ratio.",
-            "Send rows without the value into all branches by parts; go on until a node is pure or small.",
-            "From the bottom up make a node a leaf, or its largest branch, where that promises no more mistakes.",
+            "For every column find the best split: one branch per value, or a threshold whose choice is charged.",
+            "Of the splits with at least average gain take the one with the largest gain ratio.",
+            "Send parts of the rows with missing values into all branches; go on until a node is pure or small.",
+            "From the bottom up make a node a leaf, or its largest branch, where no more mistakes are expected.",
         ),
         source="Quinlan (1993, 1996)",
         see_also=("ID3Classifier", "CARTClassifier", "DecisionTreeClassifier", "MixedNB"),

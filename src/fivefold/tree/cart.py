@@ -2,9 +2,9 @@
 
     choose the tree of least  sum_leaves W I / W_all + alpha x leaves
 
-A discrete column is divided into the best two groups of its values. A row that lacks the value of a question is asked
-a surrogate. As alpha grows the tree of least total shrinks by one weakest link at a time; `choose_alpha` tries the
-alphas between the links by cross-validation.
+A discrete column is divided into the best two groups of its values. A row whose value is missing goes by a surrogate
+split. As alpha grows, the tree of least total shrinks by one weakest link at a time; `choose_alpha` tries the alphas
+between the links by cross-validation.
 
 Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees.
 """
@@ -20,7 +20,7 @@ from sklearn.model_selection import cross_val_score
 
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target
+from fivefold.core.types import UserTable, UserTarget, Vector
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree, Criterion, Pruning
 
 
@@ -50,8 +50,8 @@ class CARTClassifier(BaseMultiwayTree):
         "is the same tree, faster.",
         steps=(
             "Cut numbers by a threshold, and categories into the two groups that leave the least impurity.",
-            "Divide until nodes are pure; a row without the value is asked the question that most often agrees.",
-            "Cut the tree back to the one of least impurity + ccp_alpha x leaves.",
+            "Split until nodes are pure; a row with a missing value goes by the split that most often agrees.",
+            "Prune the tree to the one of least impurity + ccp_alpha x leaves.",
         ),
         source="Breiman, Friedman, Olshen & Stone (1984)",
         see_also=("C45Classifier", "ID3Classifier", "DecisionTreeClassifier"),
@@ -64,17 +64,19 @@ class CARTClassifier(BaseMultiwayTree):
 class AlphaSearch:
     """Prices of a leaf that were tried, the score of each, and the best."""
 
-    alphas: Any
-    scores: Array  # (alphas,) mean over the folds
+    alphas: Vector
+    scores: Vector  # (alphas,) mean over the folds
     best: float
 
 
-def choose_alpha(tree: Any, X: Table, y: Target, *, cv: Any = 5, scoring: Any = None, most: int = 40) -> AlphaSearch:
+def choose_alpha(
+    tree: Any, X: UserTable, y: UserTarget, *, cv: Any = 5, scoring: Any = None, most: int = 40
+) -> AlphaSearch:
     """Choose the price of a leaf of any tree that has `ccp_alpha`, by cross-validation.
 
-    Between two weakest links of the tree of all rows the pruned tree is the same; the geometric mean of each pair
-    stands for it. Of equal scores the largest price, and so the smallest tree, wins. Long paths are thinned to `most`,
-    large trees before small ones.
+    Between two weakest links of the tree of all rows the pruned tree is the same; the geometric mean of their prices
+    represents it. Of equal scores the largest price, and so the smallest tree, wins. Of a long path at most `most`
+    prices are tried: large trees are left out before small ones.
 
     Examples
     --------
@@ -93,8 +95,8 @@ def choose_alpha(tree: Any, X: Table, y: Target, *, cv: Any = 5, scoring: Any = 
     return AlphaSearch(alphas, scores, float(alphas[best]))
 
 
-def candidate_alphas(links: Any, most: int) -> Any:
-    """A price for each tree of a pruning path, or for some: every small tree, and ever fewer of the large ones."""
+def candidate_alphas(links: Vector, most: int) -> Vector:
+    """A price for each tree of a pruning path, or for at most this many: all small trees, and ever fewer large ones."""
     links = np.maximum(links, 0.0)
     alphas = np.unique(np.append(np.sqrt(links[:-1] * links[1:]), links[-1]))
     m = len(alphas)

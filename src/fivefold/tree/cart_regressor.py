@@ -1,12 +1,12 @@
-"""CART for numbers: least squares, and a price for each leaf that rows left out decide.
+"""CART for numbers: least squares, and a price per leaf chosen by cross-validation.
 
     choose the tree of least  sum_leaves W I / W_all + alpha x leaves
 
-As alpha grows the tree of least total shrinks by one weakest link at a time; between two links it stays as it is, and
-the geometric mean of their prices stands for it. A tree grows without each of the folds and is cut back at every price
-in turn; its squared error on the fold judges the price. Of prices whose error is within `standard_errors` of the least,
-the largest wins, and with it the smallest tree. Equal rows are in one fold, which their content decides, so weights
-mean repetition.
+As alpha grows, the tree of least total shrinks by one weakest link at a time; between two links it does not change, and
+the geometric mean of their prices represents it. For each fold a tree is grown without it and pruned at every price in
+turn; its squared error on the fold judges the price. Of the prices whose error is within `standard_errors` of the
+least, the largest wins, and with it the smallest tree. Equal rows are in one fold, which their content decides, so
+weights mean repetition.
 
 Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees, sections 3.4 and 8.5.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative, Range
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, Target, Weights
+from fivefold.core.types import Table, Target, Vector, Weights
 from fivefold.partition.content_folds import content_folds
 from fivefold.tree.cart import candidate_alphas
 from fivefold.tree.decision_tree import DecisionTreeRegressor
@@ -33,15 +33,15 @@ ERROR_TOLERANCE = 1e-9  # relative difference of errors that counts as rounding
 
 @dataclass(frozen=True)
 class PrunedTreeModel(TreeModel):
-    """A tree cut back at a price, and the prices that were tried with their errors."""
+    """A tree pruned at a price, and the prices that were tried with their errors."""
 
     alpha: float = 0.0
-    alphas: Any = None  # (m,)
-    errors: Any = None  # (m,) mean squared error on rows left out
+    alphas: Vector | None = None  # (m,)
+    errors: Vector | None = None  # (m,) mean squared error on held-out rows
 
 
 class CARTRegressor(DecisionTreeRegressor):
-    """CART for numbers: a tree of least squares, cut back to the size that does best on rows left out.
+    """CART for numbers: a tree of least squares, pruned to the size that does best on held-out rows.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class CARTRegressor(DecisionTreeRegressor):
         applications=("regression", "data mining"),
         use="One tree to read, of a size that needs no tuning. A forest or boosting predicts better.",
         steps=(
-            "Divide by least squares until the target is constant or the rows are few.",
-            "Find the prices of a leaf at which the tree shrinks.",
-            "Grow a tree without each fold and judge the prices on it; cut the tree of all rows back at the best.",
+            "Split by least squares until the target is constant or the rows are few.",
+            "Find the prices per leaf at which the tree shrinks.",
+            "Grow a tree without each fold and judge the prices on the fold; prune the tree of all rows at the best.",
         ),
         source="Breiman, Friedman, Olshen & Stone (1984)",
         see_also=("DecisionTreeRegressor", "CARTClassifier", "ModelTreeRegressor"),
@@ -94,17 +94,19 @@ class CARTRegressor(DecisionTreeRegressor):
     )
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        whole = self._whole(X, y, w)
-        alphas, errors, alpha = np.zeros(1), np.full(1, np.nan), self.ccp_alpha
+        whole = self._unpruned(X, y, w)
+        alphas: Vector = np.zeros(1)
+        errors: Vector = np.full(1, np.nan)
+        alpha = self.ccp_alpha
         if alpha is None:
             alphas = candidate_alphas(whole.pruning_path().alpha, MAX_ALPHAS)
-            errors, alpha = self._judged(X, y, w, alphas)
+            errors, alpha = self._cross_validate(X, y, w, alphas)
         tree = whole.pruned(alpha)
         known = {field.name: getattr(tree, field.name) for field in fields(TreeModel)}
         self.model_ = PrunedTreeModel(**known, alpha=float(alpha), alphas=alphas, errors=errors)
 
-    def _whole(self, X: Table, y: Target, w: Weights) -> TreeModel:
-        """The tree before it is cut back."""
+    def _unpruned(self, X: Table, y: Target, w: Weights) -> TreeModel:
+        """The tree before it is pruned."""
         names = DecisionTreeRegressor().get_params()
         tree: Any = DecisionTreeRegressor(**{name: getattr(self, name) for name in names} | {"ccp_alpha": 0.0})
         if "categories_in_" in vars(self):
@@ -112,19 +114,19 @@ class CARTRegressor(DecisionTreeRegressor):
         tree._fit(X, y, w)
         return tree.model_
 
-    def _judged(self, X: Table, y: Target, w: Weights, alphas: Any) -> tuple[Any, float]:
-        """Mean squared errors of the prices on rows left out, and the price to take."""
+    def _cross_validate(self, X: Table, y: Target, w: Weights, alphas: Vector) -> tuple[Vector, float]:
+        """Mean squared errors of the prices on held-out rows, and the price to take."""
         fold, target = content_folds(X, y, self.folds), y.reshape(len(y), -1)
-        if fold.max() == 0:  # nothing to judge by
+        if fold.max() == 0:  # all rows are equal: there is nothing to judge by
             return np.full(len(alphas), np.nan), 0.0
         squares = np.zeros((len(alphas), len(y)))
         for k in range(fold.max() + 1):
             kept, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            tree, asked = self._whole(X[kept], y[kept], w[kept]), X[out]
+            tree, held_out = self._unpruned(X[kept], y[kept], w[kept]), X[out]
             path = tree.pruning_path()
             for i, alpha in enumerate(alphas):
                 smaller = tree.pruned(alpha, path)
-                squares[i, out] = ((smaller.value[smaller.tree.apply(asked)] - target[out]) ** 2).mean(axis=1)
+                squares[i, out] = ((smaller.value[smaller.tree.apply(held_out)] - target[out]) ** 2).mean(axis=1)
         errors = squares @ w / w.sum()
         best = int(errors.argmin())
         spread = np.sqrt((squares[best] - errors[best]) ** 2 @ w / w.sum() ** 2)

@@ -1,14 +1,14 @@
 """Curved trees: nodes that ask on which side of a quadric a row lies.
 
     quadratic   (x - m)'W(x - m) + w'(x - m) <= c     any conic: a hyperplane in the columns and their products
-    sphere      |x - c| <= r                          columns in units of their spread in the node, or as they are
+    sphere      |x - c| <= r                          columns in units of their spread in the node, or of the table
     ellipsoid   (x - c)'S^-1(x - c) <= r^2            S the covariance of a class in the node, shrunk towards one
 
-A circle takes a tree of boxes many cuts, and one of these nodes. A quadratic question starts from the discriminants,
+A circle takes a tree of boxes many cuts, this tree one node. A quadratic question starts from the discriminants,
 Fisher's and the logistic one, of each class against the rest in the space of columns and products, and is then tilted
-by one of them after the other while the impurity falls. A curved question is asked only where it gains more than the
-best cut of one column. Of more than 25 columns, those are multiplied in which the means of the classes, or of their
-squares, differ most.
+in one of these after another while the impurity falls. A curved question is asked only where it gains more than the
+best cut of one column. With more than 25 columns, only those are multiplied in which the class means, or the class
+means of the squares, differ most.
 
 Alpaydin (2014), section 9.6, equations 9.20 and 9.21, exercise 5.
 """
@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from fivefold.core.estimators.params import Fraction, Index
 from fivefold.core.registry import Card
-from fivefold.core.types import Rng
+from fivefold.core.types import Indices, Rng
 from fivefold.partition.row_questions.hyperplanes import (
     CART_PIVOTS,
     Hyperplane,
@@ -38,7 +38,7 @@ from fivefold.tree.oblique_tree import discriminant_search
 from fivefold.tree.searches.balls import COLUMN_UNITS, Ball, best_ball, draw_node_rows, precision_roots
 from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier, Finder
 
-MAX_PRODUCT_COLUMNS = 25  # columns that are multiplied: 325 products
+MAX_PRODUCT_COLUMNS = 25  # columns that are multiplied, at most: 325 products
 
 
 class CurvedTreeClassifier(BaseRowTreeClassifier):
@@ -49,19 +49,14 @@ class CurvedTreeClassifier(BaseRowTreeClassifier):
     node
         the surface of a question: "quadratic", "sphere" or "ellipsoid".
     centres
-        of spheres and ellipsoids: rows of the node that are drawn as centres, besides the means of the classes.
+        for spheres and ellipsoids: number of rows of the node drawn as centres, besides the class means.
     shrinkage
-        of ellipsoids: from 0, the covariance of a class, to 1, none, which makes them spheres.
+        for ellipsoids: from 0, the covariance of a class, to 1, which makes them spheres.
     units
-        of distances: "spread" counts each column by its spread in the node, so that the units of the table do not
-        matter; "table" takes the numbers as they are.
+        of distances: "spread" measures each column in units of its spread in the node, so that the units of the table
+        do not matter; "table" takes the numbers unchanged.
     random_state
-        seed of the draws of centres.
-
-    Attributes
-    ----------
-    tree_
-        the nodes: questions, parents, depths.
+        seed for drawing centres.
 
     Examples
     --------
@@ -87,7 +82,7 @@ class CurvedTreeClassifier(BaseRowTreeClassifier):
         steps=(
             "Bring the columns of a node to one scale and find its best cut of one column.",
             "Find a ball about a class mean or a row, or a discriminant of columns and products, of largest gain.",
-            "Move it, a coordinate after the other, while the impurity falls.",
+            "Move it, one coordinate at a time, while the impurity falls.",
             "Keep it where it gains more than the cut of one column; go on in both parts.",
         ),
         source="Alpaydin (2014)",
@@ -107,8 +102,8 @@ class CurvedTreeClassifier(BaseRowTreeClassifier):
         return lambda node: search_or_axis(node, lambda node: search(self, node, rng))
 
 
-def quadratic_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, float]:
-    """The best quadric, and its gain; of many columns the most telling ones are multiplied."""
+def quadratic_search(tree: CurvedTreeClassifier, node: Node, rng: Rng) -> tuple[Question | None, float]:
+    """The best quadric, and its gain; of many columns the most informative ones are multiplied."""
     chosen = informative_columns(node, MAX_PRODUCT_COLUMNS)
     small = replace(node, X=np.ascontiguousarray(node.X[:, chosen]))
     high = with_products(small)
@@ -124,8 +119,8 @@ def quadratic_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, 
     return replace(found, centre=node.mean, matrix=matrix, weights=weights), plane.gain
 
 
-def informative_columns(node: Node, most: int) -> Any:
-    """The columns (at most so many, in order) in which the means of the classes, or of their squares, differ most."""
+def informative_columns(node: Node, most: int) -> Indices:
+    """The columns, at most this many and in order, whose class means, or class means of squares, differ most."""
     if len(node.Z) <= most:
         return np.arange(len(node.Z))
     apart = np.zeros(len(node.Z))
@@ -137,13 +132,13 @@ def informative_columns(node: Node, most: int) -> Any:
     return np.sort(np.argsort(-apart, kind="stable")[:most])
 
 
-def sphere_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, float]:
+def sphere_search(tree: CurvedTreeClassifier, node: Node, rng: Rng) -> tuple[Question | None, float]:
     """The best sphere, and its gain."""
     ball = best_ball(node, np.diag(COLUMN_UNITS[tree.units](node)), draw_node_rows(node, tree.centres, rng))
     return ball.sphere(node), ball.gain
 
 
-def ellipsoid_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, float]:
+def ellipsoid_search(tree: CurvedTreeClassifier, node: Node, rng: Rng) -> tuple[Question | None, float]:
     """The best ellipsoid, and its gain."""
     rows = draw_node_rows(node, tree.centres, rng)
     each = precision_roots(node, COLUMN_UNITS[tree.units](node), tree.shrinkage)
@@ -151,7 +146,7 @@ def ellipsoid_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, 
     return ball.ellipsoid(node), ball.gain
 
 
-NODE_SEARCHES: dict[str, Callable[[Any, Node, Any], tuple[Question | None, float]]] = {
+NODE_SEARCHES: dict[str, Callable[[CurvedTreeClassifier, Node, Rng], tuple[Question | None, float]]] = {
     "quadratic": quadratic_search,
     "sphere": sphere_search,
     "ellipsoid": ellipsoid_search,

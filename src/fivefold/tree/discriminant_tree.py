@@ -1,11 +1,12 @@
-"""Linear discriminant trees: every node parts two groups of classes by a hyperplane.
+"""Linear discriminant trees: every node separates two groups of classes by a hyperplane.
 
-    w'x <= c        group the classes in two, learn the direction w from the groups, cut it at c
+    w'x <= c        put the classes into two groups, learn the direction w from the groups, cut it at c
 
-The groups come from `tree.grouping`, the direction from `tree.directions`: Fisher's S_W^-1 (m_2 - m_1), the slope of
-the log odds, or the direction of fewest errors. c lowers the impurity of the classes most, lies halfway between the
-means of the groups, or, for fewest errors, is the best threshold between the groups. Where the hyperplane gains nothing
-the best cut of a single column takes its place. A node may first reduce the columns (`tree.local_reduction`).
+The groups come from `searches.class_groups`, the direction from `searches.directions`: Fisher's S_W^-1 (m_2 - m_1), the
+slope of the log odds, or the direction of fewest errors. c lowers the impurity of the classes most, lies halfway
+between the means of the groups, or, for fewest errors, is the best threshold between the groups. Where the hyperplane
+gains nothing, the best cut of a single column takes its place. A node may first reduce the columns
+(`searches.local_reduction`).
 
 Yildiz & Alpaydin (2005), Linear discriminant trees; Brodley & Utgoff (1995); Guo & Gelfand (1992); Loh & Shih (1997).
 """
@@ -31,7 +32,7 @@ from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier, Finde
 
 @dataclass(frozen=True)
 class HyperplaneFinder:
-    """Learns the hyperplane of a node; the names are those of the dictionaries of the parts."""
+    """Learns the hyperplane of a node; the names are keys of DIRECTIONS, GROUPINGS and REDUCTIONS."""
 
     discriminant: str = "fisher"
     grouping: str = "guo-gelfand"
@@ -75,7 +76,7 @@ def node_features(reduction: str | None, asked: int | float | None, node: Node, 
 
 
 def or_single_column(node: Node, asked: Question | None) -> Question | None:
-    """The question where it parts the rows and lowers the impurity; the best cut of one column elsewhere."""
+    """The question if it divides the rows and lowers the impurity; otherwise the best cut of one column."""
     if asked is not None:
         sides = asked.sides(node.X)
         if np.ptp(sides) > 0 and node.gain(sides) > RELATIVE_TIE * node.total and _allowed(node, sides):
@@ -100,7 +101,7 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
         how the direction is learned: "fisher", "logistic", or "error" for the fewest rows on the wrong side.
     grouping
         how the classes are put into two groups: "guo-gelfand" moves one class at a time while that gains,
-        "two-means" clusters the class means, "exhaustive" tries every grouping, of ten classes at most. Groupings are
+        "two-means" clusters the class means, "exhaustive" tries every grouping of at most ten classes. Groupings are
         compared by the gain of Fisher's direction.
     threshold
         "criterion" cuts where the impurity falls most, "midpoint" halfway between the means of the groups;
@@ -129,7 +130,7 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
         "staircase. Much faster than searching hyperplanes; less readable than single columns.",
         steps=(
             "Put the classes of the node into two groups.",
-            "Learn the direction that parts the groups.",
+            "Learn the direction that separates the groups.",
             "Cut it where the impurity of the classes falls most, and go on in both parts.",
         ),
         source="Yildiz & Alpaydin (2005); Brodley & Utgoff (1995); Guo & Gelfand (1992); Loh & Shih (1997)",
@@ -155,7 +156,7 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
 
 
 def check_components(estimator: Any, d: int) -> None:
-    """More features than columns cannot be."""
+    """Refuse more features than columns."""
     if estimator.n_components is not None and estimator.n_components > d:
         raise ValueError(
             f"{type(estimator).__name__}: n_components={estimator.n_components} is more than the {d} columns of X"

@@ -1,10 +1,10 @@
-"""A tree with a branch for each class: Gaussian classes with one covariance, in every node anew.
+"""A tree with one branch per class: in every node, Gaussian classes with one covariance.
 
     branch of x = argmax_k  x' Sigma^-1 m_k - m_k' Sigma^-1 m_k / 2 + log P(k)
 
 Means, covariance and shares are those of the classes among the rows of the node, so the root is linear discriminant
-analysis (`discriminant_analysis`, whose solver it uses), and a row that one analysis puts into the wrong region gets
-another there. Where the discriminants gain nothing the best cut of a single column takes their place.
+analysis (by the solvers of `discriminant_analysis`), and rows that one analysis puts into the wrong region are analysed
+again there. Where the discriminants gain nothing, the best cut of a single column takes their place.
 
 Loh & Vanichsetakul (1988), Tree-structured classification via generalized discriminant analysis.
 """
@@ -29,7 +29,7 @@ from fivefold.tree.searches.directions import ClassMoments
 from fivefold.tree.searches.local_reduction import MIN_WITHIN_VARIANCE
 from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier, Finder
 
-SVD_TOLERANCE = 1e-4  # of the solver "svd", as in LinearDiscriminantAnalysis
+SVD_TOLERANCE = 1e-4  # singular values below this share of the largest are zero, as in LinearDiscriminantAnalysis
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class DiscriminantFinder:
         B = B[:, spread > MIN_WITHIN_VARIANCE * node.weight]  # features that vary within classes
         if not B.shape[1]:
             return None
-        if self.reduction is not None:  # what is reduced is in units of the node's spread, shrinkage in those of X
+        if self.reduction is not None:  # reductions are in units of the node's spread, shrinkage in those of X
             B = B / node.scale[:, None]
         priors = moments.weight / moments.weight.sum()
         groups = GroupWeights(moments.place, node.w, len(priors))
@@ -55,21 +55,21 @@ class DiscriminantFinder:
         metric = solver(
             np.ascontiguousarray(node.X @ B), groups, priors, Shrinkage(self.shrinkage), SVD_TOLERANCE, False
         )
-        fit = Analysis(priors, metric, 0, np.float64)
+        fit = Analysis(priors, metric, 0, np.dtype(np.float64))
         return DiscriminantQuestion(metric.slope @ B.T, fit.offset - metric.slope @ metric.centre)
 
 
 class GaussianTreeClassifier(BaseRowTreeClassifier):
-    """A tree whose nodes have a branch for each class, by linear discriminant analysis of the rows there.
+    """A tree whose nodes have one branch per class, by linear discriminant analysis of the rows there.
 
     Parameters
     ----------
     criterion
         impurity of a node: "gini", "entropy" (also called "log_loss"), or "error".
     max_depth
-        most questions on a way down; None for no limit; with 1 it decides as LinearDiscriminantAnalysis.
+        maximum number of questions on a path; None for no limit; with 1 it predicts as LinearDiscriminantAnalysis does.
     shrinkage
-        share of a sphere in the covariance of each class, or "auto" for the amount of Ledoit and Wolf; None for none.
+        weight of a spherical covariance in that of each class, or "auto" for Ledoit and Wolf's; None for none.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class GaussianTreeClassifier(BaseRowTreeClassifier):
 
     card = Card(
         applications=("classification",),
-        use="Several classes of about Gaussian shape that one linear discriminant analysis does not quite part. "
+        use="Several classes of about Gaussian shape that one linear discriminant analysis does not quite separate. "
         "Limit its depth: a node has as many branches as classes.",
         steps=(
             "Take the means, the common covariance and the shares of the classes in the node.",

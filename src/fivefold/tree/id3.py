@@ -1,10 +1,10 @@
-"""ID3: a branch for each value of the column that tells most about the class.
+"""ID3: one branch per value of the column that is most informative about the class.
 
     gain(S, A) = H(S) - sum_v |S_v| / |S| H(S_v),      H(S) = -sum_k p_k log2 p_k
 
-At every node the discrete column of largest gain gets a branch a value; a column is asked once on a way down, for
-below its branch it has one value. Columns of numbers are cut by a threshold. A node is a leaf when its rows are of one
-class or no column is left, and answers with the majority; so does a node asked for a value it never saw.
+A node is split by the discrete column of largest gain, one branch per value; a column occurs once on a path, since
+below its branch it has one value. Columns of numbers are cut by a threshold. A node is a leaf if its rows are of one
+class or no column is left, and answers with the majority; so does a node for values it never saw.
 
 Quinlan (1986), Induction of decision trees.
 """
@@ -16,7 +16,7 @@ from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 
 
 class ID3Classifier(BaseMultiwayTree):
-    """ID3: a tree with a branch for each value of a column, chosen by information gain, not pruned.
+    """ID3: a tree with one branch per value of a column, chosen by information gain, not pruned.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class ID3Classifier(BaseMultiwayTree):
     card = Card(
         applications=("classification", "data mining"),
         use="Discrete columns, disjunctive rules, a tree to be read. It learns any consistent table by heart, noise "
-        "included, and prefers columns of many values: C45Classifier mends both.",
+        "included, and prefers columns of many values: C45Classifier corrects both.",
         steps=(
             "Ask the column whose values leave the least entropy of the class.",
             "Make a branch for every value and send the rows there; cut a column of numbers by its best threshold.",

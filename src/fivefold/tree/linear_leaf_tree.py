@@ -1,10 +1,10 @@
-"""Trees with a linear classifier in every leaf: a leaf need not be pure, only well told apart.
+"""Trees with a linear classifier in every leaf: a leaf need not be pure, only linearly separable.
 
     impurity of a node   -sum_i w_i ln p(y_i | x_i) / W        p the softmax of the linear scores of its classifier
 
-A node is divided where two least squares surfaces of the class indicators, one a side, leave the least; the division
-is kept where the classifiers of both sides lower the log loss by more than Schwarz's price of the numbers they bring.
-Data that one hyperplane tells apart are one leaf.
+A node is split where two least squares surfaces of the class indicators, one per side, leave the smallest sum of
+squares; the split is kept where the classifiers of both sides lower the log loss by more than Schwarz's price of the
+parameters they add. Data that one hyperplane separates are one leaf.
 
 Landwehr, Hall & Frank (2005), Logistic model trees.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -24,28 +24,28 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Indices, Table, Target, UserTable, Weights
+from fivefold.core.types import Indices, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.logistic import LogisticRegression
-from fivefold.tree.shared.leaf_models import LinearLeaves, grow_by_cuts, residual_cut
+from fivefold.tree.shared.leaf_models import LinearLeaves, grow_by_cuts, mean_and_spread, residual_cut
 
-UNSEEN_SCORE = -700.0  # the score of a class that a leaf has not seen: its probability is zero
+UNSEEN_SCORE = -700.0  # score of a class without rows in the leaf: e^-700 makes its probability zero
 
 
 class LinearLeafClassifier(Classifier):
-    """A tree with a linear classifier in every leaf, divided only where one hyperplane is not enough.
+    """A tree with a linear classifier in every leaf, split only where one hyperplane is not enough.
 
     Parameters
     ----------
     C
-        one over the strength of the L2 penalty of the classifiers.
+        inverse strength of the L2 penalty of the classifiers.
     max_depth
-        most questions on a way down.
+        maximum number of questions on a path.
     min_samples_leaf
-        least weight of the rows of a leaf; None for twice the numbers of a classifier.
+        minimum weight of the rows of a leaf; None for twice the number of columns plus one.
     min_impurity
-        a node whose classifier has a mean log loss as small as this, in nats, is a leaf.
+        a node whose classifier has a mean log loss of at most this, in nats, is a leaf.
     penalty
-        how many times Schwarz's price a division must pay.
+        how many times Schwarz's price a split must gain.
 
     Attributes
     ----------
@@ -72,11 +72,11 @@ class LinearLeafClassifier(Classifier):
 
     card = Card(
         applications=("classification",),
-        use="Classes that hyperplanes tell apart in parts of the space: few leaves, probabilities that vary inside.",
+        use="Classes that hyperplanes separate in parts of the space: few leaves, with probabilities that vary inside.",
         steps=(
-            "Fit a linear classifier to the rows of a node; a small log loss makes it a leaf.",
+            "Fit a linear classifier to the rows of a node; with a small log loss the node is a leaf.",
             "Find the cut where linear surfaces on either side explain the classes best.",
-            "Keep it if the classifiers of both sides lower the log loss by more than the price of their numbers.",
+            "Keep it if the classifiers of both sides lower the log loss by more than the price of their parameters.",
         ),
         source="Landwehr, Hall & Frank (2005)",
         see_also=("LogisticRegression", "DecisionTreeClassifier", "ModelTreeRegressor"),
@@ -89,41 +89,41 @@ class LinearLeafClassifier(Classifier):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         X = X.astype(np.float64)
         d, K = X.shape[1], len(self.classes_)
-        centre = w @ X / w.sum()
-        spread = np.sqrt(w @ (X - centre) ** 2 / w.sum())
+        centre, spread = mean_and_spread(X, w)
         spread = np.where(spread > 0, spread, 1.0)
         scaled = (X - centre) / spread
         Z = np.column_stack([np.ones(len(X)), scaled, np.eye(K)[y]])
         least = self.min_samples_leaf or float(2 * (d + 1))
-        found: dict[bytes, tuple[Any, Any, float]] = {}
+        fitted: dict[bytes, LeafClassifier] = {}
 
-        def classifier(rows: Indices) -> tuple[Any, Any, float]:
-            if (key := rows.tobytes()) not in found:
-                found[key] = _fitted(scaled[rows], y[rows], w[rows], K, self.C)
-            return found[key]
+        def classifier(rows: Indices) -> LeafClassifier:
+            if (key := rows.tobytes()) not in fitted:
+                fitted[key] = _fit_classifier(scaled[rows], y[rows], w[rows], K, self.C)
+            return fitted[key]
 
         def best_cut(rows: Indices) -> tuple[int, float] | None:
-            W, loss = float(w[rows].sum()), classifier(rows)[2]
+            W, loss = float(w[rows].sum()), classifier(rows).loss
             if W < 2 * least or loss <= self.min_impurity * W:
                 return None
-            _, j, threshold = residual_cut(X, Z, w, rows, least, K)
-            if j < 0:
+            cut = residual_cut(X, Z, w, rows, least, K)
+            if cut.column < 0:
                 return None
-            goes = X[rows, j] <= threshold
-            after = classifier(rows[goes])[2] + classifier(rows[~goes])[2]
+            left = X[rows, cut.column] <= cut.threshold
+            after = classifier(rows[left]).loss + classifier(rows[~left]).loss
             price = self.penalty * ((d + 1) * (K - 1) + 1) * np.log(W) / 2
-            return (j, threshold) if after + price < loss else None
+            return (cut.column, cut.threshold) if after + price < loss else None
 
         tree, members = grow_by_cuts(X, np.arange(len(X)), best_cut, self.max_depth)
-        slopes, heights, _ = zip(*map(classifier, members.values()), strict=True)
-        coef = np.array(slopes) / spread
-        self.model_ = LinearLeaves(tree, coef, np.array(heights) - coef @ centre, np.zeros(d))
+        leaves = [classifier(rows) for rows in members.values()]
+        coef = np.array([leaf.coef for leaf in leaves]) / spread
+        intercept = np.array([leaf.intercept for leaf in leaves]) - coef @ centre
+        self.model_ = LinearLeaves(tree, coef, intercept, np.zeros(d))
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """Probabilities of the classes by the classifier of the leaf of each row."""
         return self._scores(self._admit(X))
 
-    def apply(self, X: UserTable) -> Any:
+    def apply(self, X: UserTable) -> Indices:
         """The index of the leaf of each row."""
         return self.model_.tree.apply(self._admit(X))
 
@@ -132,17 +132,25 @@ class LinearLeafClassifier(Classifier):
         check_is_fitted(self)
         return len(self.model_.tree.leaves)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return softmax(self.model_.answers(X), axis=1).astype(X.dtype, copy=False)
 
 
-def _fitted(X: Table, y: Target, w: Weights, K: int, C: float) -> tuple[Any, Any, float]:
-    """Coefficients (K, d), intercepts (K,) and the log loss of a linear classifier of some rows."""
+class LeafClassifier(NamedTuple):
+    """A linear classifier of some rows."""
+
+    coef: Matrix  # (K, d)
+    intercept: Vector  # (K,)
+    loss: float  # total log loss of the rows
+
+
+def _fit_classifier(X: Table, y: Target, w: Weights, K: int, C: float) -> LeafClassifier:
+    """The classifier of some rows; classes without rows have probability zero."""
     coef, intercept = np.zeros((K, X.shape[1])), np.full(K, UNSEEN_SCORE)
     present = np.unique(y)
     if len(present) == 1:
         intercept[present] = 0.0
-        return coef, intercept, 0.0
+        return LeafClassifier(coef, intercept, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticRegression(C=C, tol=1e-8, max_iter=500).fit(X, y, sample_weight=w)
@@ -150,4 +158,4 @@ def _fitted(X: Table, y: Target, w: Weights, K: int, C: float) -> tuple[Any, Any
     coef[present[1:] if two else present], intercept[present] = model.coef_, 0.0
     intercept[present[1:] if two else present] = model.intercept_
     p = softmax(X @ coef.T + intercept, axis=1)[np.arange(len(y)), y]
-    return coef, intercept, float(-(w * np.log(np.maximum(p, 1e-300))).sum())
+    return LeafClassifier(coef, intercept, float(-(w * np.log(np.maximum(p, 1e-300))).sum()))

@@ -2,13 +2,13 @@
 
     w'x <= c    the question of a node; its leaves are polyhedra
 
-A cut of one column is the case with one weight that is not zero. Where the classes are parted by a slanted line, a tree
-of boxes needs a staircase; this one needs a node. The weights are found in units of the spread of the columns in the
+A cut of one column is the case with one nonzero weight. Where a slanted line separates the classes, a tree of boxes
+needs a staircase, this tree one node. The weights are found in units of the spread of the columns in the
 node, so that they do not depend on the units of the table; categories are 0/1 columns. A hyperplane is asked only where
 it gains more than the best cut of one column.
 
     search      weights
-    "cart"      a weight after the other while the impurity falls; then columns that matter little are left out
+    "cart"      one weight at a time while the impurity falls; then columns that matter little are left out
     "oc1"       the same from random starts, with random jumps where no weight helps
     "fisher"    S_W^-1 (m_k - m_rest), the best over the classes k
     "logistic"  the likeliest log odds of class k against the rest, the best over k
@@ -38,7 +38,7 @@ from fivefold.partition.row_questions.nodes import Node, Question
 from fivefold.tree.searches.directions import DIRECTIONS, ClassMoments, TwoGroupProblem
 from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier, BaseRowTreeRegressor, Finder
 
-Search = Callable[[Any, Node, Any], Hyperplane]
+Search = Callable[[Any, Node, Rng], Hyperplane]  # of the estimator, whose parameters it reads
 
 
 class ObliqueTreeClassifier(BaseRowTreeClassifier):
@@ -47,15 +47,10 @@ class ObliqueTreeClassifier(BaseRowTreeClassifier):
     Parameters
     ----------
     search
-        how a hyperplane is found: "cart", a weight after the other; "oc1", the same from random starts with random
+        how a hyperplane is found: "cart", one weight at a time; "oc1", the same from random starts with random
         jumps; "fisher", Fisher's discriminant of each class against the rest; "logistic", its log odds.
     random_state
         seed of starts and jumps.
-
-    Attributes
-    ----------
-    tree_
-        the nodes: questions, parents, depths.
 
     Examples
     --------
@@ -75,8 +70,8 @@ class ObliqueTreeClassifier(BaseRowTreeClassifier):
 
     card = Card(
         applications=("classification",),
-        use="Classes that slanted surfaces part: a smaller tree than one of boxes, at the price of questions that are "
-        "sums. Prune it, or limit its depth; categories become 0/1 columns.",
+        use="Classes that slanted surfaces separate: a smaller tree than one of boxes, at the price of questions that "
+        "are sums. Prune it, or limit its depth; categories become 0/1 columns.",
         steps=(
             "Bring the columns of a node to one scale and find its best cut of one column.",
             "Tilt the hyperplane, a weight at a time or by a discriminant, while the impurity falls.",
@@ -104,8 +99,7 @@ class ObliqueTreeRegressor(BaseRowTreeRegressor):
     Parameters
     ----------
     search
-        how a hyperplane is found: "cart", a weight after the other; "oc1", the same from random starts with random
-        jumps.
+        how a hyperplane is found: "cart", one weight at a time; "oc1", the same from random starts with random jumps.
     min_impurity_decrease
         minimum fall of the mean squared error by a question, weighted by the node's share of all rows.
     ccp_alpha
@@ -130,7 +124,8 @@ class ObliqueTreeRegressor(BaseRowTreeRegressor):
 
     card = Card(
         applications=("regression",),
-        use="Levels that slanted surfaces part. Prune it, or limit its depth; categories become 0/1 columns.",
+        use="Targets whose level changes across slanted surfaces. Prune it, or limit its depth; categories become 0/1 "
+        "columns.",
         steps=(
             "Bring the columns of a node to one scale and find its best cut of one column.",
             "Tilt the hyperplane, a weight at a time, while the squared error falls.",
@@ -160,12 +155,12 @@ def discriminant_search(node: Node, kind: str) -> Hyperplane:
     k = len(moments.classes)
     groups = np.eye(k, dtype=bool)[1 if k == 2 else 0 :]
     basis = np.eye(len(node.Z))[:, varying_columns(node)]
-    ways = np.array([DIRECTIONS[kind](TwoGroupProblem(node, moments, basis, upper)) for upper in groups])
-    ways = ways[np.abs(ways).max(axis=1) > 0]
-    if not len(ways):
+    directions = np.array([DIRECTIONS[kind](TwoGroupProblem(node, moments, basis, upper)) for upper in groups])
+    directions = directions[np.abs(directions).max(axis=1) > 0]
+    if not len(directions):
         return Hyperplane(np.zeros(len(node.Z)), 0.0, -np.inf)
-    cut = node.cut(np.array([node.along(way) for way in ways]))
-    return Hyperplane(ways[cut.place], cut.threshold, cut.gain)
+    cut = node.cut(np.array([node.along(direction) for direction in directions]))
+    return Hyperplane(directions[cut.place], cut.threshold, cut.gain)
 
 
 SEARCHES: dict[str, Search] = {

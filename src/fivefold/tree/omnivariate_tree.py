@@ -11,8 +11,8 @@ lower and a test rejects at the level alpha that both err alike:
     resampled_t     five folds, twice; t corrected for the rows that the folds share
     five_by_two_f   five halvings; F of the ten differences
 
-Both are those of fivefold.evaluation.comparison. Where a node has more than 2,000 rows so many are drawn for a split; a
-kind that is no better on the first folds is not tried on the others, which can only make rejections rarer. The chosen
+Both are those of fivefold.evaluation.comparison. Where a node has more than 2,000 rows, 2,000 are drawn for each split;
+a kind that is no better on the first folds is not tried on the others, which can only make rejections rarer. The chosen
 kind is then learned from all rows of the node. With alpha zero no kind passes, and the tree is univariate. Copies of a
 row stay on one side of every split, so that a weight means repetition, and no row is tested that was learned from.
 
@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.params import Fraction
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Indices, Rng
+from fivefold.core.types import Codes, Mask, Matrix, Rng
 from fivefold.inference.paired_tests import corrected_standard_error, halving_f_test, t_test
 from fivefold.partition.row_questions.hyperplanes import best_axis
 from fivefold.partition.row_questions.nodes import (
@@ -45,9 +45,9 @@ from fivefold.partition.row_questions.quadrics import quadric, with_products
 from fivefold.tree.discriminant_tree import HyperplaneFinder, or_single_column
 from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier, Finder
 
-MIN_ROWS_TO_TEST = 30  # different rows: a node with fewer is asked about a single column, untested
-MAX_ROWS_COMPARED = 2000  # different rows that kinds are compared on
-ROWS_PER_TERM = 2  # different rows for each column and product of columns, at least
+MIN_ROWS_TO_TEST = 30  # distinct rows: a node with fewer asks about a single column, untested
+MAX_ROWS_COMPARED = 2000  # distinct rows that kinds are compared on, at most
+ROWS_PER_TERM = 2  # distinct rows per column or product of columns, at least
 
 Find = Callable[[Node], Question | None]
 
@@ -60,19 +60,19 @@ KINDS: dict[str, type[Question]] = {
 
 @dataclass(frozen=True)
 class RepeatedSplits:
-    """How rows are divided again and again, and when the differences of errors that this gives are significant."""
+    """How rows are split repeatedly, and the test of the differences of errors that result."""
 
     repeats: int
     folds: int
-    p_value: Callable[[Array], float]  # of differences (repeats, folds) whose mean is positive
+    p_value: Callable[[Matrix], float]  # of differences (repeats, folds) whose mean is positive
 
 
-def _resampled_t(p: Array) -> float:
+def _resampled_t(p: Matrix) -> float:
     d = p.ravel()
     return t_test(float(d.mean()), corrected_standard_error(d, shared=1 / (p.shape[1] - 1)), len(d) - 1)[1][1]
 
 
-def _five_by_two_f(p: Array) -> float:
+def _five_by_two_f(p: Matrix) -> float:
     return halving_f_test(p)[1]
 
 
@@ -92,12 +92,12 @@ class QuadricFinder:
 
 @dataclass(frozen=True)
 class KindChooser:
-    """Finds the question of a node by kind, the kinds from simple to complex."""
+    """Finds the question of a node; `kinds` go from simple to complex."""
 
     kinds: dict[str, Find]
     split: RepeatedSplits
     alpha: float
-    rng: np.random.RandomState
+    rng: Rng
 
     def __call__(self, node: Node) -> Question | None:
         _, place = np.unique(node.X, axis=0, return_inverse=True)
@@ -105,17 +105,17 @@ class KindChooser:
         chosen = self._compared(node, place.ravel(), kinds) if len(kinds) > 1 and self.alpha > 0 else kinds[0]
         return or_single_column(node, self.kinds[chosen](node))
 
-    def _tried(self, d: int, different: int) -> list[str]:
-        """The kinds for which a node has different rows enough."""
+    def _tried(self, d: int, distinct: int) -> list[str]:
+        """The kinds for which a node has enough distinct rows."""
         terms = {"univariate": 0, "linear": d, "quadratic": d + d * (d + 1) // 2}
         return [
             kind
             for kind in self.kinds
-            if kind == "univariate" or different >= max(MIN_ROWS_TO_TEST, ROWS_PER_TERM * terms[kind])
+            if kind == "univariate" or distinct >= max(MIN_ROWS_TO_TEST, ROWS_PER_TERM * terms[kind])
         ]
 
     def _compared(self, node: Node, place: Codes, kinds: list[str]) -> str:
-        """The simplest kind that no other one beats."""
+        """The simplest kind that no more complex one beats."""
         repeats = [
             [(self._part(node, train), held) for train, held in self._splits(place)] for _ in range(self.split.repeats)
         ]
@@ -132,13 +132,13 @@ class KindChooser:
                 chosen, errors = kind, other
         return chosen
 
-    def _splits(self, place: Codes) -> Iterator[tuple[Indices, Indices]]:
+    def _splits(self, place: Codes) -> Iterator[tuple[Mask, Mask]]:
         """Masks (m,) of the rows that are learned from and of those tested; copies of a row have the same place."""
         drawn = self.rng.permutation(int(place.max()) + 1)
         fold = np.where(drawn < MAX_ROWS_COMPARED, drawn % self.split.folds, -1)[place]
         yield from (((fold != k) & (fold >= 0), fold == k) for k in range(self.split.folds))
 
-    def _part(self, node: Node, some: Indices) -> Node:
+    def _part(self, node: Node, some: Mask) -> Node:
         """The node of some of its rows."""
         own = node.criterion._replace(y=node.y[some], w=node.w[some])
         return replace(
@@ -149,20 +149,20 @@ class KindChooser:
             sums=sum_statistics(own, np.arange(int(some.sum()))),
         )
 
-    def _errors(self, node: Node, kind: str, repeats: list[list[tuple[Node, Indices]]]) -> Array:
+    def _errors(self, node: Node, kind: str, repeats: list[list[tuple[Node, Mask]]]) -> Matrix:
         """Held-out error of a kind of question on every split (repeats, folds)."""
         return np.array([[_error(part, self.kinds[kind], node, held) for part, held in folds] for folds in repeats])
 
 
-def _error(part: Node, find: Find, node: Node, held: Indices) -> float:
-    """Share of the held-out weight that the branches' commonest classes get wrong, the question being learned apart."""
+def _error(part: Node, find: Find, node: Node, held: Mask) -> float:
+    """Share of the held-out weight that the commonest classes of the branches get wrong; `part` learns the question."""
     K, X, y, w = part.criterion.classes, node.X[held], node.y[held], node.w[held]
     asked = find(part) if part.total > 0 else None
     inside = np.zeros(len(part.y), dtype=np.int64) if asked is None else asked.sides(part.X)
     outside = np.zeros(len(y), dtype=np.int64) if asked is None else asked.sides(X)
     branches = 1 if asked is None else asked.branches
     votes = np.bincount(inside * K + part.y, part.w, branches * K).reshape(branches, K)
-    votes = np.where(votes.any(axis=1, keepdims=True), votes, part.sums)  # a branch without rows answers for all
+    votes = np.where(votes.any(axis=1, keepdims=True), votes, part.sums)  # a branch without rows answers as its node
     return float(w @ (votes.argmax(axis=1)[outside] != y) / w.sum())
 
 
@@ -210,7 +210,7 @@ class OmnivariateTreeClassifier(BaseRowTreeClassifier):
     card = Card(
         applications=("classification", "data mining"),
         use="Borders of unknown shape: straight along the columns in one part, slanted or round in another. Small, and "
-        "as readable as the data allow; every node costs as much as its cross-validation.",
+        "as readable as the data allow; every node takes the time of a cross-validation.",
         steps=(
             "Learn a cut of one column, a hyperplane and a quadric on parts of the node's rows; test them on the rest.",
             "Keep the simplest that no more complex one beats significantly.",

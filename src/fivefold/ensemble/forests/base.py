@@ -63,7 +63,7 @@ from fivefold.tree.shared.base import (
     decision_path,
     growth_limits,
 )
-from fivefold.tree.shared.targets import ClassTarget, NumberTarget, TreeTarget, TreeWeights
+from fivefold.tree.shared.tree_targets import ClassTarget, NumberTarget, TreeTarget, TreeWeights
 
 TREES_PER_REPORT = 32  # trees between two reports of progress: few enough for the line to move, cheap enough
 MAX_INTEGER_WEIGHT = 2**31  # total weight below which integer weights are counted in integers

@@ -21,7 +21,7 @@ from fivefold.core.types import Array, Codes, Indices, Table, Weights
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.partition.tree_arrays.node_hierarchy import shares_of_total
 from fivefold.tree.shared.base import TreeModel
-from fivefold.tree.shared.targets import IMPURITY_FUNCTIONS
+from fivefold.tree.shared.tree_targets import IMPURITY_FUNCTIONS
 
 ROWS_PER_THREAD = 4096  # rows per task: for fewer a thread costs more than it saves
 

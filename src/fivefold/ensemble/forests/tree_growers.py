@@ -12,7 +12,7 @@ from fivefold.partition.splitters.base import ColumnConstraints, GrowthLimits, c
 from fivefold.partition.splitters.forest_categories import category_codes
 from fivefold.partition.splitters.forest_splitter import rank_columns
 from fivefold.partition.tree_arrays.binary_tree import GrownTree
-from fivefold.tree.shared.targets import TreeTarget, TreeWeights
+from fivefold.tree.shared.tree_targets import TreeTarget, TreeWeights
 
 TreeGrower = Callable[[Indices, TreeWeights, GrowthLimits], tuple[GrownTree, TreeTarget, TreeWeights]]
 

@@ -1,4 +1,4 @@
-"""Trees written in a line: tests x_f >= a, and "test ? tree : tree" where the first is taken if the test is true.
+"""Trees written in one line: tests x_f >= a, and "test ? tree : tree", whose first tree answers if the test is true.
 
     [f >= 2] ? ([g >= 0.5] ? -1 : 1) : ([h >= -1] ? 1 : -1)
 
@@ -8,25 +8,26 @@ A tree with labels 1 and -1 is itself a test, so trees nest.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from fivefold.core.types import Table
+from fivefold.core.types import Labels, Mask, Table
 
 
 @dataclass(frozen=True)
 class ThresholdTest:
     """x_f >= a."""
 
-    feature: Any  # number or name of a column
+    feature: int | str  # number or name of a column
     threshold: float
 
     def __str__(self) -> str:
         return f"[{self.feature} >= {self.threshold!r}]"
 
-    def holds(self, X: Table, names: tuple[Any, ...] = ()) -> Any:
+    def holds(self, X: Table, names: Sequence[Any] = ()) -> Mask:
         """Where the test is true."""
         j = names.index(self.feature) if names else self.feature
         return X[:, j] >= self.threshold
@@ -34,21 +35,24 @@ class ThresholdTest:
 
 @dataclass(frozen=True)
 class Branch:
-    """test ? yes : no; a part that is no Branch is a label. The test may itself be a Branch with labels 1 and -1."""
+    """test ? yes : no, where yes and no are trees. The test may itself be a Branch, with labels 1 and -1."""
 
-    test: Any
-    yes: Any
-    no: Any
+    test: ThresholdTest | Branch
+    yes: InlineTree
+    no: InlineTree
 
     def __str__(self) -> str:
         return f"{_nested(self.test)} ? {_nested(self.yes)} : {_nested(self.no)}"
 
-    def holds(self, X: Table, names: tuple[Any, ...] = ()) -> Any:
+    def holds(self, X: Table, names: Sequence[Any] = ()) -> Mask:
         """As a test of another tree: where its answer is positive."""
         return evaluate_tree(self, X, names) > 0
 
 
-def evaluate_tree(tree: Any, X: Table, names: tuple[Any, ...] = ()) -> Any:
+InlineTree: TypeAlias = Any  # a Branch, or a label of any type
+
+
+def evaluate_tree(tree: InlineTree, X: Table, names: Sequence[Any] = ()) -> Labels:
     """The label of each row.
 
     Examples
@@ -62,7 +66,7 @@ def evaluate_tree(tree: Any, X: Table, names: tuple[Any, ...] = ()) -> Any:
     return np.where(tree.test.holds(X, names), evaluate_tree(tree.yes, X, names), evaluate_tree(tree.no, X, names))
 
 
-def parse_tree(text: str) -> Any:
+def parse_tree(text: str) -> InlineTree:
     """The tree that `str(tree)` writes: "[f >= 2] ? 1 : ([g >= 0.5] ? -1 : 1)", labels whole numbers."""
     tokens = re.findall(r"\[[^\]]*\]|[?:()]|[^\s?:()\[\]]+", text)
     tree, rest = _tree(tokens)
@@ -71,7 +75,7 @@ def parse_tree(text: str) -> Any:
     return tree
 
 
-def _tree(tokens: list[str]) -> tuple[Any, list[str]]:
+def _tree(tokens: list[str]) -> tuple[InlineTree, list[str]]:
     head, tokens = _part(tokens)
     if not tokens or tokens[0] != "?":
         return head, tokens
@@ -82,7 +86,7 @@ def _tree(tokens: list[str]) -> tuple[Any, list[str]]:
     return Branch(head, yes, no), tokens
 
 
-def _part(tokens: list[str]) -> tuple[Any, list[str]]:
+def _part(tokens: list[str]) -> tuple[InlineTree | ThresholdTest, list[str]]:
     if not tokens:
         raise ValueError("a tree is missing: give a label, a test in brackets, or a tree in parentheses")
     head, *tokens = tokens
@@ -100,5 +104,5 @@ def _part(tokens: list[str]) -> tuple[Any, list[str]]:
     return int(head), tokens
 
 
-def _nested(part: Any) -> str:
+def _nested(part: InlineTree | ThresholdTest) -> str:
     return f"({part})" if isinstance(part, Branch) else str(part)

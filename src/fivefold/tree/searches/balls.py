@@ -3,25 +3,25 @@
 u are the columns in units of their spread in the node or of the table (spheres), or whitened by the covariance of one
 of the classes (ellipsoids: the distance is Mahalanobis's). Centres are the means of the classes and rows drawn from the
 node; the radius is the best cut of the distances. Then the centre moves: |u|^2 - 2 c'u <= r^2 - |c|^2 is a hyperplane
-in the columns u and |u|^2, and tilting it by one column after the other while the impurity falls moves c.
+in the columns u and |u|^2, and tilting it in one column after another while the impurity falls moves c.
 
 Alpaydin (2014), section 9.6 and exercise 5; Devroye, Gyorfi & Lugosi (1996).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from fivefold.core.types import Array, Indices, Matrix
+from fivefold.core.types import Array, Indices, Matrix, Rng, Vector
 from fivefold.partition.row_questions.hyperplanes import CART_PIVOTS, Hyperplane, HyperplaneClimber, varying_columns
 from fivefold.partition.row_questions.nodes import EllipsoidQuestion, Node, SphereQuestion
 from fivefold.spatial.row_sampling import canonical_order, draw_rows
 
-MIN_VARIANCE = 1e-6  # least variance of a class along any direction, that of the node being one
+MIN_VARIANCE = 1e-6  # added to the variance of a class along every direction, as a share of the node's
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Ball:
         return EllipsoidQuestion(_in_units(node, centre), precision, limit=self.limit)
 
 
-def best_ball(node: Node, root: Any, rows: Indices) -> Ball:
+def best_ball(node: Node, root: Matrix, rows: Indices) -> Ball:
     """The best ball about the mean of a class or one of the rows, its centre moved; `root` gives the coordinates."""
-    U = np.array([node.along(way) for way in root])  # (d, m): equal rows have equal bits
+    U = np.array([node.along(direction) for direction in root])  # (d, m): equal rows have equal bits
     means = [np.average(U[:, node.y == k], axis=1, weights=node.w[node.y == k]) for k in np.unique(node.y)]
     centres = np.vstack([*means, U[:, rows].T])
     far = np.zeros((len(centres), U.shape[1]))
@@ -60,7 +60,7 @@ def best_ball(node: Node, root: Any, rows: Indices) -> Ball:
 
 
 def _moved(node: Node, U: Matrix, ball: Ball) -> Ball:
-    """The ball after its centre has moved, a coordinate after the other."""
+    """The ball after its centre has moved, one coordinate at a time."""
     features = np.vstack([U, np.square(U).sum(axis=0)]).T
     lifted = replace(node, X=features)
     plain = np.append(-2.0 * ball.centre, 1.0)
@@ -78,13 +78,13 @@ def _moved(node: Node, U: Matrix, ball: Ball) -> Ball:
     return Ball(ball.root, centre, float(linear.limit / a + centre @ centre), plane.gain, plane.history)
 
 
-def draw_node_rows(node: Node, count: int, rng: np.random.RandomState) -> Any:
-    """Rows of the node drawn by weight, whatever their order."""
+def draw_node_rows(node: Node, count: int, rng: Rng) -> Indices:
+    """Rows of the node drawn by weight; their order does not matter."""
     return draw_rows(canonical_order(node.X), node.w, rng.uniform(size=count))
 
 
-def precision_roots(node: Node, unit: Any, shrinkage: float) -> list[Any]:
-    """For each class the root of the inverse of its covariance, shrunk towards one in these units (d,)."""
+def precision_roots(node: Node, unit: Vector, shrinkage: float) -> list[Matrix]:
+    """For each class the root of its inverse covariance, shrunk towards the identity in these units (d,)."""
     if shrinkage >= 1:
         return [np.diag(unit)]
     out = []
@@ -96,12 +96,12 @@ def precision_roots(node: Node, unit: Any, shrinkage: float) -> list[Any]:
     return out
 
 
-COLUMN_UNITS: dict[str, Any] = {
+COLUMN_UNITS: dict[str, Callable[[Node], Vector]] = {
     "spread": lambda node: np.ones(len(node.Z)),
     "table": lambda node: np.where(np.isfinite(node.scale), node.scale, 1.0),
 }
 
 
-def _in_units(node: Node, z: Array) -> Any:
+def _in_units(node: Node, z: Vector) -> Vector:
     """A point in the units of the table; the mean where a column is constant."""
     return node.mean + np.where(np.isfinite(node.scale), node.scale, 0.0) * z

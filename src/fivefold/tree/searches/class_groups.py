@@ -1,13 +1,13 @@
-"""Two groups of classes, so that a node with two branches can be learned by a discriminant of two sides.
+"""Two groups of classes, so that a discriminant of two classes can learn a node with two branches.
 
     two-means     Lloyd's algorithm on the class means, from the two means that are farthest apart; a class counts by
                   its weight
-    guo-gelfand   exchange: begin with the two farthest classes and give every other one to the nearer; move the class
-                  whose move raises the gain of the question most; end when no move raises it
+    guo-gelfand   exchange: begin with the two farthest classes and assign every other one to the nearer; move the
+                  class whose move raises the gain of the question most; end when no move raises it
     exhaustive    all 2^(K-1) - 1 groupings; the one of largest gain
 
-Every class goes wholly into one group; the question learned from the groups may then part its rows. `gain` learns the
-question of a grouping and says what it is worth. The first class is always in the first group.
+Every class belongs wholly to one group; the question learned from the groups may then divide its rows. `gain` learns
+the question of a grouping and returns its gain. The first class is always in the first group.
 
 Loh & Shih (1997); Guo & Gelfand (1992); Yildiz & Alpaydin (2005), Linear discriminant trees.
 """
@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.types import Array, Mask
 from fivefold.spatial.centres.lloyd import lloyd
 
-MAX_CLASSES_EXHAUSTIVE = 10  # classes of an exhaustive search: 511 questions
+MAX_CLASSES_EXHAUSTIVE = 10  # classes of an exhaustive search, at most: 511 questions
 GAIN_TOLERANCE = 1e-9  # gains that differ by a smaller share are equal: the first grouping is kept
 
 Gain = Callable[[Mask], float]  # of the question learned with these classes (a mask) in the second group
@@ -78,7 +77,7 @@ def farthest_pair(means: Array) -> tuple[int, int]:
     return pairs[_largest([float(_squares(means[i], means[j])) for i, j in pairs])]
 
 
-def _squares(A: Any, b: Array) -> Any:
+def _squares(A: Array, b: Array) -> Array:
     return ((A - b) ** 2).sum(axis=-1)
 
 

@@ -1,4 +1,4 @@
-"""Directions that part two groups of classes, learned from the rows of a node.
+"""Directions that separate two groups of classes, learned from the rows of a node.
 
     fisher     S_W^-1 (m_2 - m_1): the groups' means far apart for the scatter within the groups
     logistic   the likeliest log odds of the second group, w'z + b, under a small ridge
@@ -6,8 +6,8 @@
                chance that a Gaussian nudge turns it; its minimum is followed by gradients while the nudge shrinks, and
                of all directions met the one with the fewest errors at its best threshold is kept
 
-Where S_W is singular and the means differ along a direction in which no group varies, that direction parts the groups
-without error, and it is taken.
+Where S_W is singular and the means differ along a direction in which no group varies, that direction separates the
+groups without error, and it is taken.
 
 Fisher (1936); Yildiz & Alpaydin (2005); Brodley & Utgoff (1995), Multivariate decision trees.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -28,6 +28,7 @@ from fivefold.distributions.family import GroupWeights
 from fivefold.distributions.gaussian import Full, Gaussian, GroupMoments
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.margin_losses import LogLoss, ProbitMarginLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.risk_minimisation.preconditioned_descent import WhitenedNewton
@@ -41,7 +42,7 @@ MIN_CHOLESKY_PIVOT = 1e-3  # Cholesky's diagonal of a correlation above it: no c
 MEAN_TOLERANCE = 1e-9  # means that differ by less than this share of the spread do not differ
 LOGISTIC_RIDGE = 1e-3  # of the log odds, columns in units of their spread: separable groups have finite coefficients
 SHARPNESS_STEPS = (1.0, 4.0, 16.0)  # one over the size of the nudge, in units of the mean margin
-MAX_STEPS = 40  # of a descent
+MAX_STEPS = 40  # steps of a descent, at most
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class TwoGroupProblem(NamedTuple):
         """(m, q)."""
         return np.ascontiguousarray(self.node.Z.T @ self.B)
 
-    def risk(self, loss: Any, features: Array, ridge: float) -> EmpiricalRisk:
+    def risk(self, loss: Loss, features: Array, ridge: float) -> EmpiricalRisk:
         """Of a hyperplane w'z + b that is positive for the second group."""
         penalty = np.append(np.full(features.shape[1], ridge), 0.0)
         return EmpiricalRisk(loss, Design(features), np.where(self.side, 1.0, -1.0), self.node.w, ridge=penalty)
@@ -168,7 +169,7 @@ def error_direction(problem: TwoGroupProblem) -> Array:
 
 
 def fewest_errors(problem: TwoGroupProblem, direction: Array) -> tuple[float, float]:
-    """The mistakes that a threshold along the direction mends at most, the groups being the classes, and where."""
+    """The largest number of mistakes that a threshold along the direction corrects, groups as classes; and where."""
     side = problem.side.astype(np.int32)
     criterion = Misclassification(side, problem.node.w, 2)
     sums = np.bincount(side, problem.node.w, 2)

@@ -1,3 +1,3 @@
 """Base classes: trees of questions about single columns, multiway trees, trees of questions about whole rows; what
-trees learn (`targets`), and linear models in leaves.
+trees learn (`tree_targets`), and linear models in leaves.
 """

@@ -1,12 +1,12 @@
-"""Trees with a linear model in every node: how they are divided, cut back, and made continuous.
+"""Trees with a linear model in every node: how they are split and made continuous.
 
-A numeric column is cut where the sum of the squared residuals of two least squares surfaces, one a side, is least. The
-moments of (1, x, y) over prefixes of the sorted rows give that sum for every cut: with the Cholesky factor of their
-moments, from the corner that belongs to y. Of many cuts a spread is tried first, then those around the
-best.
+A numeric column is cut where the sum of the squared residuals of two least squares surfaces, one per side, is least.
+The moments of (1, x, y) over prefixes of the sorted rows give that sum for every cut: it is read from the corner of
+their Cholesky factor that belongs to y. Where there are many cuts, evenly spaced ones are tried first, then those
+around the best.
 
-Soft boundaries: at a node a row goes left by the part  s = 1 / (1 + exp((x - t) / h))  and right by 1 - s, so that the
-answer is continuous in x; h is a share of the spread of the column.
+Soft boundaries: at a node the part  s = 1 / (1 + exp((x - t) / h))  of a row goes left and 1 - s goes right, so that
+the answer is continuous in x; h is a share of the spread of the column.
 
 Quinlan (1992); Jordan & Jacobs (1994) for soft boundaries.
 """
@@ -15,17 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Indices, Matrix, Table, Weights
+from fivefold.core.types import Array, Indices, Matrix, Table, Vector, Weights
 from fivefold.partition.tree_arrays.binary_tree import Tree
 
-CUTS_PER_PASS = 48  # cuts of a column that are tried at first, and around the best
-RELATIVE_RIDGE = 1e-12  # share of the diagonal added to moments, so that dependent columns have a factor
+CUTS_PER_PASS = 48  # cuts of a column that are tried at once: evenly spaced at first, then around the best
+RELATIVE_RIDGE = 1e-12  # share of the diagonal added to moments, so that dependent columns have a Cholesky factor
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class LinearLeaves:
     intercept: Array  # (m, outputs)
     width: Array  # (d,) of the soft boundaries, zero for hard ones
 
-    def answers(self, X: Table) -> Any:
+    def answers(self, X: Table) -> Matrix:
         """The answer for each row (n, outputs), in float64."""
         out = np.empty((len(X), self.intercept.shape[1]))
         work = self._soft if self.width.any() else self._hard
@@ -48,12 +48,12 @@ class LinearLeaves:
         map_parts(block, len(X))
         return out
 
-    def _hard(self, X: Table) -> Any:
+    def _hard(self, X: Table) -> Matrix:
         leaf = self.tree.apply(X)
         return np.einsum("nkd,nd->nk", self.coef[leaf], X) + self.intercept[leaf]
 
-    def _soft(self, X: Table) -> Any:
-        """Every leaf answers every row, by the part of the row that reaches it."""
+    def _soft(self, X: Table) -> Matrix:
+        """The mean of the answers of all leaves, weighted by the part of the row that reaches each."""
         tree = self.tree
         part, out = {0: np.ones(len(X))}, np.zeros((len(X), self.intercept.shape[1]))
         for t in range(len(tree)):
@@ -68,43 +68,69 @@ class LinearLeaves:
         return out
 
 
-def grow_by_cuts(
-    X: Table, rows: Indices, best_cut: Callable[[Any], tuple[int, float] | None], depth: int
-) -> tuple[Tree, dict[int, Any]]:
-    """A binary tree by any rule for the best cut (column, threshold) of some rows; and the rows of each node."""
-    table: list[list[Any]] = []
-    members: dict[int, Any] = {}
+@dataclass
+class _Node:
+    """A node while its tree grows."""
 
-    def visit(rows: Indices, level: int) -> int:
-        t = len(table)
-        table.append([-1, np.nan, -1, -1, level, len(rows)])
+    depth: int
+    n_rows: int
+    feature: int = -1
+    threshold: float = np.nan
+    left: int = -1
+    right: int = -1
+
+
+def grow_by_cuts(
+    X: Table, rows: Indices, best_cut: Callable[[Indices], tuple[int, float] | None], max_depth: int
+) -> tuple[Tree, dict[int, Indices]]:
+    """A binary tree by any rule for the best cut (column, threshold) of some rows; and the rows of each node."""
+    nodes: list[_Node] = []
+    members: dict[int, Indices] = {}
+
+    def visit(rows: Indices, depth: int) -> int:
+        t, node = len(nodes), _Node(depth, len(rows))
+        nodes.append(node)
         members[t] = rows
-        cut = best_cut(rows) if level < depth else None
+        cut = best_cut(rows) if depth < max_depth else None
         if cut is not None:
-            goes = X[rows, cut[0]] <= cut[1]
-            table[t][:2] = cut
-            table[t][2] = visit(rows[goes], level + 1)
-            table[t][3] = visit(rows[~goes], level + 1)
+            node.feature, node.threshold = cut
+            goes_left = X[rows, node.feature] <= node.threshold
+            node.left = visit(rows[goes_left], depth + 1)
+            node.right = visit(rows[~goes_left], depth + 1)
         return t
 
     visit(rows, 0)
-    feature, threshold, left, right, level, count = zip(*table, strict=True)
-    i32 = np.int32
     return Tree(
-        np.array(feature, dtype=i32), np.array(threshold, dtype=np.float64), np.array(left, dtype=i32),
-        np.array(right, dtype=i32), np.zeros(len(table), dtype=np.uint8), np.array(level, dtype=i32),
-        np.array(count, dtype=np.int64),
-    ), members  # fmt: skip
+        feature=np.array([node.feature for node in nodes], dtype=np.int32),
+        threshold=np.array([node.threshold for node in nodes], dtype=np.float64),
+        left=np.array([node.left for node in nodes], dtype=np.int32),
+        right=np.array([node.right for node in nodes], dtype=np.int32),
+        missing_left=np.zeros(len(nodes), dtype=np.uint8),
+        depth=np.array([node.depth for node in nodes], dtype=np.int32),
+        rows=np.array([node.n_rows for node in nodes], dtype=np.int64),
+    ), members
 
 
-def residual_cut(
-    X: Table, Z: Matrix, w: Weights, rows: Indices, least: float, outputs: int = 1
-) -> tuple[float, int, float]:
-    """The squares left by the best cut of some rows, its column and threshold; infinite where none is allowed.
+def mean_and_spread(X: Table, w: Weights) -> tuple[Vector, Vector]:
+    """Weighted mean and standard deviation of each column."""
+    mean = w @ X / w.sum()
+    return mean, np.sqrt(w @ (X - mean) ** 2 / w.sum())
 
-    Z (n, p) holds (1, x, y), centred and scaled, y in its last `outputs` columns; a side weighs `least` or more.
+
+class ResidualCut(NamedTuple):
+    """A cut of some rows, and the squared residuals that the surfaces of both sides leave."""
+
+    squares: float = np.inf
+    column: int = -1  # -1: no cut is allowed
+    threshold: float = 0.0
+
+
+def residual_cut(X: Table, Z: Matrix, w: Weights, rows: Indices, least: float, outputs: int = 1) -> ResidualCut:
+    """The best cut of some rows.
+
+    Z (n, p) holds (1, x, y), centred and scaled, y in its last `outputs` columns; each side weighs at least `least`.
     """
-    best = (np.inf, -1, 0.0)
+    best = ResidualCut()
     Zw = Z[rows] * np.sqrt(w[rows])[:, None]
     for j in range(X.shape[1]):
         order = np.argsort(X[rows, j], kind="stable")
@@ -113,16 +139,16 @@ def residual_cut(
             (x[:-1] < x[1:]) & (weight[:-1] >= least - 1e-9) & (weight[-1] - weight[:-1] >= least - 1e-9)
         )
         if len(ends):
-            rest, i = _searched(Zw[order], ends, outputs)
-            if rest < best[0] - 1e-10 * abs(best[0]) or best[1] < 0:
+            squares, i = _best_of(Zw[order], ends, outputs)
+            if squares < best.squares - 1e-10 * abs(best.squares) or best.column < 0:
                 low, high = x[i], x[i + 1]
                 middle = low / 2 + high / 2
-                best = (rest, j, float(middle if low <= middle < high else low))
+                best = ResidualCut(squares, j, float(middle if low <= middle < high else low))
     return best
 
 
-def residual_squares(moments: Any, outputs: int = 1) -> Any:
-    """Squared residuals of least squares from moments (..., p, p) of (1, x, y), y the last `outputs` columns."""
+def residual_squares(moments: Array, outputs: int = 1) -> Array:
+    """Sum of squared residuals from moments (..., p, p) of (1, x, y), where y is the last `outputs` columns."""
     p = moments.shape[-1]
     scale = np.sqrt(np.maximum(np.einsum("...ii->...i", moments), 1e-300))
     scaled = moments / (scale[..., :, None] * scale[..., None, :]) + RELATIVE_RIDGE * np.eye(p)
@@ -131,22 +157,23 @@ def residual_squares(moments: Any, outputs: int = 1) -> Any:
     return (rest * scale[..., -outputs:] ** 2).sum(axis=-1)
 
 
-def _searched(Z: Matrix, ends: Any, outputs: int) -> tuple[float, int]:
-    """The least squares left over the cuts after rows `ends`, tried over a spread and then around the best."""
+def _best_of(Z: Matrix, ends: Indices, outputs: int) -> tuple[float, int]:
+    """The least squared residuals of the cuts after rows `ends`, and its row: by spaced cuts, then around the best."""
     at = ends[np.unique(np.linspace(0, len(ends) - 1, CUTS_PER_PASS).round().astype(np.int64))]
-    rest, i = _tried(Z, at, outputs)
+    squares, i = _best_cut(Z, at, outputs)
     while len(at) < len(ends):
         k = int(np.searchsorted(at, i))
         low, high = at[max(k - 1, 0)], at[min(k + 1, len(at) - 1)]
         near = ends[(ends >= low) & (ends <= high)]
         at = near[np.unique(np.linspace(0, len(near) - 1, CUTS_PER_PASS).round().astype(np.int64))]
-        rest, i = _tried(Z, at, outputs)
+        squares, i = _best_cut(Z, at, outputs)
         if len(at) == len(near):
             break
-    return rest, i
+    return squares, i
 
 
-def _tried(Z: Matrix, at: Indices, outputs: int) -> tuple[float, int]:
+def _best_cut(Z: Matrix, at: Indices, outputs: int) -> tuple[float, int]:
+    """The least squared residuals of cuts after the rows `at`, and its row; the first of equally good ones."""
     pieces = np.split(Z, at + 1)
     each = np.stack([piece.T @ piece for piece in pieces])
     prefix = np.cumsum(each, axis=0)

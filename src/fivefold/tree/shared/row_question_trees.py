@@ -18,14 +18,15 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Mask, Rng, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Indices, Mask, Matrix, Rng, Table, Target, UserTable, Vector, Weights
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
 from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.partition.pruning.cost_complexity import PruningPath, weakest_links
 from fivefold.partition.row_questions.nodes import GrownRowQuestions, Node, Question, RowQuestionTree, grow_nodes
 from fivefold.partition.splitters.base import GrowthLimits
 from fivefold.tree.export.row_question_export import RowTreeExports
 from fivefold.tree.shared.base import MinLeaf, MinSplit, MinWeight, PruningMethods, row_count
-from fivefold.tree.shared.targets import CLASS_CRITERIA, IMPURITY_FUNCTIONS
+from fivefold.tree.shared.tree_targets import CLASS_CRITERIA, IMPURITY_FUNCTIONS
 
 Finder = Callable[[Node], Question | None]
 
@@ -43,7 +44,7 @@ class DummyLayout:
         pairs = [(j, level) for j in range(d) for level in (range(len(categories[j])) if j in categories else (-1,))]
         return cls(tuple(j for j, _ in pairs), tuple(level for _, level in pairs))
 
-    def table(self, X: Table) -> Any:
+    def table(self, X: Table) -> Matrix:
         """X (n, d) with its categories as 0/1 columns, in the type of X."""
         if max(self.level, default=-1) < 0:
             return X
@@ -63,11 +64,11 @@ class RowTreeModel:
     columns: int  # of the table, before categories become 0/1 columns
     layout: DummyLayout
 
-    def apply(self, X: Table) -> Any:
+    def apply(self, X: Table) -> Indices:
         """The leaf of each row."""
         return self.tree.apply(self.layout.table(X))
 
-    def answers(self, X: Table) -> Any:
+    def answers(self, X: Table) -> Matrix:
         """The answer of the leaf of each row, in the type of X."""
         return self.value.astype(X.dtype, copy=False)[self.apply(X)]
 
@@ -105,20 +106,24 @@ class RowTreeMethods(PruningMethods, RowTreeExports):
         the nodes: questions, parents, depths.
     """
 
-    _admit: Any
+    model_: RowTreeModel
+    random_state: Any  # a field of the estimators, like all parameters
+
     tree_ = learned("tree")
 
     def _finder(self, rng: Rng) -> Finder:
         raise TypeError(f"{type(self).__name__} does not define how questions are found")
 
-    def _grow(self: Any, X: Table, criterion: Any) -> tuple[GrownRowQuestions, DummyLayout]:
+    def _grow(
+        self, X: Table, criterion: Gini | Entropy | Misclassification | SquaredError
+    ) -> tuple[GrownRowQuestions, DummyLayout]:
         """The tree that the parameters ask for, and the layout of the table it reads."""
         known = vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
         layout = DummyLayout.of(X.shape[1], known)
         finder = self._finder(check_random_state(self.random_state))
         return grow_nodes(layout.table(X), criterion, finder, node_rules(self, len(X), criterion.w)), layout
 
-    def apply(self, X: UserTable) -> Any:
+    def apply(self, X: UserTable) -> Indices:
         """The index of the leaf of each row."""
         X = self._admit(X)
         return self.model_.apply(X)
@@ -146,8 +151,6 @@ class BaseRowTreeClassifier(RowTreeMethods, Classifier):
     ----------
     classes_
         the labels.
-    tree_
-        the nodes and their questions.
     """
 
     _: KW_ONLY
@@ -170,19 +173,19 @@ class BaseRowTreeClassifier(RowTreeMethods, Classifier):
         model = RowTreeModel(grown.tree, shares, IMPURITY_FUNCTIONS[self.criterion](shares), weight, X.shape[1], layout)
         self.model_ = model.pruned(self.ccp_alpha)
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """The shares of the classes in the leaf of each row."""
         return self._scores(self._admit(X))
 
-    def predict_log_proba(self, X: UserTable) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Matrix:
         """Their logarithms."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return self.model_.answers(X)
 
-    def _node_scores(self) -> Any:
+    def _node_scores(self) -> Matrix:
         """The scores (m, K) whose largest decides the answer of each node."""
         return self.model_.value
 
@@ -211,7 +214,7 @@ class BaseRowTreeRegressor(RowTreeMethods, Regressor):
         model = RowTreeModel(grown.tree, (mean + centre)[:, None], spread, weight, X.shape[1], layout)
         self.model_ = model.pruned(self.ccp_alpha)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Vector:
         """The mean of the leaf of each row."""
         X = self._admit(X)
         return self.model_.answers(X)[:, 0]

@@ -24,7 +24,7 @@ from fivefold.tree.shared.base import (
     growth_limits,
     seed_of,
 )
-from fivefold.tree.shared.targets import ClassTarget, NumberTarget, TreeTarget
+from fivefold.tree.shared.tree_targets import ClassTarget, NumberTarget, TreeTarget
 
 # Chi-squares: three standard errors, and no evidence ever
 MISSING_CHI_SQUARES = {"learned": 0.0, "tested": 9.0, "majority": np.inf}
