@@ -29,7 +29,7 @@ from fivefold.core.estimators.params import Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Rng, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Labels, Matrix, Rng, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.stumps import Stump, Stumps, StumpSearch
 from fivefold.ensemble.members.bootstrap_bag import Bag
 from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner, seed_parameters
@@ -48,7 +48,7 @@ class WeightedLearners:
     errors: Array  # (T,)
     members: tuple[Any, ...] = ()
     stumps: Stumps | None = None
-    classes: Any = None
+    classes: Labels | None = None  # of stumps
     columns: int = 0
 
     @cached_property
@@ -58,10 +58,10 @@ class WeightedLearners:
             return list(self.members)
         return [self._tree(t) for t in range(len(self.weights))]
 
-    def _tree(self, t: int) -> Any:
+    def _tree(self, t: int) -> DecisionTreeClassifier:
         """A stump as a fitted decision tree."""
-        s, K = self.stumps, len(self.classes)
-        assert s is not None
+        s, classes = self.stumps, self.classes
+        assert s is not None and classes is not None
         cut = s.feature[t] >= 0
         counts = np.stack([s.left[t] + s.right[t], s.left[t], s.right[t]])[: 3 if cut else 1]
         m, weight = len(counts), counts.sum(axis=1)
@@ -77,15 +77,17 @@ class WeightedLearners:
             rows=np.array([s.rows[t].sum(), *s.rows[t]])[:m],
         )
         out: Any = DecisionTreeClassifier(max_depth=1)
-        out.classes_, out.n_features_in_ = self.classes, self.columns
-        out.model_ = TreeModel(tree, shares, 1 - (shares**2).sum(axis=1), weight, self.columns, self.columns, (K,))
+        out.classes_, out.n_features_in_ = classes, self.columns
+        out.model_ = TreeModel(
+            tree, shares, 1 - (shares**2).sum(axis=1), weight, self.columns, self.columns, (len(classes),)
+        )
         return out
 
 
 class _LearnerInputs:
     """Sparse tables are accepted if the inner learner accepts them, as the default learners do."""
 
-    def __get__(self, boosting: Any, owner: Any) -> Takes:
+    def __get__(self, boosting: AdaBoostMethods | None, owner: type) -> Takes:
         inner = None if boosting is None else boosting.estimator
         if inner is None:
             return Takes(sparse=True)
@@ -105,27 +107,31 @@ class AdaBoostMethods(MemberSequence):
         mean of the importances of the learners, by their weights.
     """
 
+    model_: WeightedLearners
+    estimator: Any  # of any library
+    n_estimators: int
+
     takes = _LearnerInputs()
     estimators_ = learned("estimators")
 
     @property
-    def estimator_(self: Any) -> Any:
+    def estimator_(self) -> Any:
         """The learner that was repeated."""
         check_is_fitted(self)
         return self._default() if self.estimator is None else self.estimator
 
     @property
-    def estimator_weights_(self: Any) -> Array:
+    def estimator_weights_(self) -> Array:
         """The weight of each learner's vote; zero for rounds that were not needed."""
         return _pad_rounds(self, "weights", 0.0)
 
     @property
-    def estimator_errors_(self: Any) -> Array:
+    def estimator_errors_(self) -> Array:
         """The weighted error of each learner; one for rounds that were not needed."""
         return _pad_rounds(self, "errors", 1.0)
 
     @property
-    def feature_importances_(self: Any) -> Array:
+    def feature_importances_(self) -> Array:
         """Mean of the importances of the learners, weighted by their votes."""
         check_is_fitted(self)
         if not hasattr(self.model_.estimators[0], "feature_importances_"):
@@ -136,7 +142,7 @@ class AdaBoostMethods(MemberSequence):
         each = [member.feature_importances_ for member in self.model_.estimators]
         return np.average(each, axis=0, weights=self.model_.weights)
 
-    def _rounds(self: Any, X: Table, learners: _LearnerBuilder, fit_round: Callable[[int], tuple[bool, float]]) -> None:
+    def _rounds(self, X: Table, learners: _LearnerBuilder, fit_round: Callable[[int], tuple[bool, float]]) -> None:
         """Call `fit_round(i)`, which adds a learner and returns (continue?, error), until it says stop."""
         done = 0
         with fit_steps(self, "round", self.n_estimators, X) as monitor:
@@ -150,7 +156,11 @@ class AdaBoostMethods(MemberSequence):
                 warn_kept_best(self, done, "round")
         self.model_ = learners.committee()
 
-    def _member(self: Any, rng: Rng) -> Any:
+    def _default(self) -> Any:
+        """A new learner of the default kind."""
+        raise TypeError(f"{type(self).__name__} has no default learner")
+
+    def _member(self, rng: Rng) -> Any:
         """A new learner with its own seeds."""
         member = clone(self.estimator) if self.estimator is not None else self._default()
         seeds = {name: int(rng.randint(np.iinfo(np.int32).max)) for name in seed_parameters(member)}
@@ -180,7 +190,7 @@ class _LearnerBuilder:
         return WeightedLearners(np.array(self.weights), np.array(self.errors), members, stumps, **known)
 
 
-def _pad_rounds(estimator: Any, name: str, rest: float) -> Array:
+def _pad_rounds(estimator: AdaBoostMethods, name: str, rest: float) -> Array:
     check_is_fitted(estimator)
     found = getattr(estimator.model_, name)
     return np.concatenate([found, np.full(max(0, estimator.n_estimators - len(found)), rest)])
@@ -289,17 +299,17 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
 
         self._rounds(X, learners, fit_round)
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """The sum of votes: positive for the second of two classes, or (n, K)."""
         X = self._admit(X)
         return self._decision(self._votes(X), self.model_.weights.sum(), X)
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """Softmax of the sum of votes."""
         X = self._admit(X)
         return self._proba(self._decision(self._votes(X), self.model_.weights.sum(), X))
 
-    def predict_log_proba(self, X: UserTable) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Matrix:
         """Its logarithm."""
         return np.log(self.predict_proba(X))
 
@@ -455,7 +465,7 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
 
         self._rounds(X, learners, fit_round)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Array:
         """The median of the learners' predictions, by their weights."""
         X = self._admit(X)
         return _medians(np.stack([m.predict(X) for m in self.model_.members], axis=1), self.model_.weights)

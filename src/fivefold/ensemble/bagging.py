@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -30,7 +30,18 @@ from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Count, Index, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import (
+    Array,
+    Indices,
+    Labels,
+    Matrix,
+    Table,
+    Target,
+    UserTable,
+    UserTarget,
+    UserWeights,
+    Weights,
+)
 from fivefold.ensemble.forests.base import MaxSamples, OutOfBag
 from fivefold.ensemble.members.bootstrap_bag import (
     Bag,
@@ -79,16 +90,16 @@ class BaggedModel:
         """How often each row is in the sample of copy i."""
         return self.bag.sample(self.count, int(self.seeds[i]), replacement=self.replacement)
 
-    def mean(self, X: Table, answer: Callable[[Any, Table], Array]) -> Any:
+    def mean(self, X: Table, answer: Callable[[Any, Table], Array]) -> Array:
         """The mean over the copies of `answer(copy, its columns of X)`."""
         each = (answer(e, _columns(X, f)) for e, f in zip(self.estimators, self.features, strict=True))
-        return sum(each) / len(self.estimators)
+        return np.asarray(sum(each) / len(self.estimators))
 
 
 class _CopyInputs:
     """The inputs that the inner learner accepts; for the class itself, those of the default learner."""
 
-    def __get__(self, bagging: Any, owner: Any) -> Takes:
+    def __get__(self, bagging: BaggingMethods | None, owner: type) -> Takes:
         if bagging is None:
             return Takes(missing=True, huge=True)
         inner = bagging._inner()
@@ -153,7 +164,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     estimators_samples_ = learned("samples")
     oob_score_ = oob_attribute("oob.score")
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Any:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
         """Fit copies to samples; a weight of two counts a row twice, other metadata goes to the copies."""
         self._given = given = self._passed(X, sample_weight, fit_params)
         try:
@@ -320,27 +331,27 @@ class BaggingClassifier(BaggingMethods, Classifier):
         """Number of classes."""
         return len(self.classes_)
 
-    def predict(self, X: UserTable, **params: Any) -> Any:
+    def predict(self, X: UserTable, **params: Any) -> Labels:
         """The class with the largest mean; further arguments go to the copies."""
         shares = self._mean(X, "predict", params)
         return self.classes_[shares.argmax(axis=1)]
 
-    def predict_proba(self, X: UserTable, **params: Any) -> Any:
+    def predict_proba(self, X: UserTable, **params: Any) -> Matrix:
         """The mean of the copies' probabilities, or of their votes."""
         return self._mean(X, "predict_proba", params)
 
-    def predict_log_proba(self, X: UserTable, **params: Any) -> Any:
+    def predict_log_proba(self, X: UserTable, **params: Any) -> Matrix:
         """Their logarithms."""
         with np.errstate(divide="ignore"):
             return np.log(self._mean(X, "predict_log_proba", params))
 
     @available_if(lambda self: hasattr(self._inner(), "decision_function"))
-    def decision_function(self, X: UserTable, **params: Any) -> Any:
+    def decision_function(self, X: UserTable, **params: Any) -> Array:
         """The mean of the copies' decision values."""
         X, extra = self._admit(X), self._routed("decision_function", params)
         return self.model_.mean(X, lambda copy, Z: copy.decision_function(Z, **extra))
 
-    def _mean(self, X: Table, method: str, params: dict[str, Any]) -> Any:
+    def _mean(self, X: Table, method: str, params: dict[str, Any]) -> Matrix:
         X, extra = self._admit(X), self._routed(method, params)
         return self.model_.mean(X, partial(self._answer, **extra)).astype(X.dtype, copy=False)
 
@@ -402,7 +413,7 @@ class BaggingRegressor(BaggingMethods, Regressor):
 
     oob_prediction_ = oob_attribute("oob.answers")
 
-    def predict(self, X: UserTable, **params: Any) -> Any:
+    def predict(self, X: UserTable, **params: Any) -> Array:
         """The mean prediction of the copies; further arguments go to them."""
         X, extra = self._admit(X), self._routed("predict", params)
         return self.model_.mean(X, partial(self._answer, **extra))

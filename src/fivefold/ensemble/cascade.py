@@ -33,7 +33,19 @@ from fivefold.core.estimators.meta_estimators import admit_new_rows, note_column
 from fivefold.core.estimators.params import Count, Fraction, Learner
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import (
+    Array,
+    Indices,
+    Labels,
+    Mask,
+    Matrix,
+    Table,
+    Target,
+    UserTable,
+    UserTarget,
+    UserWeights,
+    Weights,
+)
 from fivefold.ensemble.members.inner_estimators import fit_clone
 from fivefold.ensemble.members.named_estimators import FitInputs, NamedEnsemble, all_class_columns, member_inputs
 from fivefold.ensemble.sparse_linear import SparseLinearClassifier
@@ -139,12 +151,12 @@ class CascadeClassifier(NamedEnsemble, Classifier):
         note_columns(self, self.model_.members)
         return self
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Labels:
         """The class by the first learner that is sure."""
         X = admit_new_rows(self, X)
         return self.classes_[self.model_.predict_with_member(X)[0].argmax(axis=1)]
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """The probabilities of the first learner that is sure."""
         X = admit_new_rows(self, X)
         return self.model_.predict_with_member(X)[0]
@@ -308,12 +320,12 @@ class EnrichmentCascade(Classifier):
         K = len(self.classes_)
         self.model_ = StageFilters(tuple(self._filter(X, y == k, w) for k in ([1] if K == 2 else range(K))))
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """Positive for rows that pass every stage: (n,) for two classes, (n, K) for more."""
         X = self._admit(X)
         return self._decide(X)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Labels:
         """The class whose filter a row passes, or gets furthest in."""
         X = self._admit(X)
         D = self._decide(X)

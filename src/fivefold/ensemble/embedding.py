@@ -13,9 +13,10 @@ Moosmann, Triggs & Jurie (2007), Fast discriminative visual codebooks using rand
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any
+from typing import Self
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -28,7 +29,7 @@ from fivefold.core.estimators.base import Transformer
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Doubles, Indices, Rng, Table, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Doubles, Indices, Labels, Rng, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.base import ForestMethods
 from fivefold.ensemble.forests.tree_growers import random_split_grower
 from fivefold.tree import ExtraTreeRegressor
@@ -108,11 +109,11 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
     _new_tree = staticmethod(partial(ExtraTreeRegressor, max_features=1))
     _grower = staticmethod(random_split_grower)
 
-    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
+    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Self:
         """Grow the trees; a weight of two means a row is there twice."""
         return super().fit(X, y, sample_weight)
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
+    def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Table:
         """Grow the trees, and return the code of the rows."""
         return self.fit(X, y, sample_weight).transform(X)
 
@@ -121,7 +122,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         centre = np.average(y, weights=w)
         self._fit_trees(X, NumberTarget((y - centre)[None], np.array([centre]), self.criterion), w)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Table:
         """The code of each row, (n, leaves of all trees)."""
         X = self._admit(X)
         trees = self.model_.trees
@@ -132,7 +133,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         code = csr_matrix((marks, place.ravel(), np.arange(0, n * T + 1, T)), shape=(n, column[-1] + 1))
         return code if self.sparse_output else code.toarray()
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Collection[str] | None = None) -> Labels:
         """Names of the columns that `transform` returns: tree number, and number of the leaf among its nodes."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)

@@ -10,9 +10,9 @@ Friedman (2001, 2002).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.special import logit
@@ -96,7 +96,7 @@ class GradientMethods(WarmStart, MemberSequence):
     min_weight_fraction_leaf: MinWeight = 0.0
     max_depth: Count | None = 3
     min_impurity_decrease: NonNegative = 0.0
-    init: Any = None
+    init: Any = None  # an estimator of any library, or "zero"
     random_state: Seed = None
     max_features: MaxFeatures = None
 
@@ -109,21 +109,27 @@ class GradientMethods(WarmStart, MemberSequence):
     init_ = learned("init")
 
     @property
-    def oob_improvement_(self: Any) -> Array:
+    def oob_improvement_(self) -> Array:
         """How much each round lowered the loss out of the bag."""
         return self._out_of_bag("oob_improvement")
 
     @property
-    def oob_scores_(self: Any) -> Array:
+    def oob_scores_(self) -> Array:
         """The loss out of the bag after each round."""
         return self._out_of_bag("oob_scores")
 
     @property
-    def oob_score_(self: Any) -> float:
+    def oob_score_(self) -> float:
         """The last of `oob_scores_`."""
         return np.float64(self._out_of_bag("oob_score"))
 
-    def fit(self: Any, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, monitor: Any = None) -> Any:
+    def fit(
+        self,
+        X: UserTable,
+        y: UserTarget,
+        sample_weight: UserWeights = None,
+        monitor: Callable[..., bool | None] | None = None,
+    ) -> Self:
         """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop the fit."""
         self._monitor = monitor
         try:
@@ -132,31 +138,34 @@ class GradientMethods(WarmStart, MemberSequence):
         finally:
             del self._monitor
 
-    def apply(self: Any, X: UserTable) -> Any:
+    def apply(self, X: UserTable) -> Array:
         """(n, rounds, K): the leaf of each row in each tree."""
         X = self._admit(X)
         each = [[tree.model_.tree.apply(X) for tree in trees] for trees in self.model_.estimators]
         return np.array(each, dtype=np.float64).transpose(2, 0, 1)
 
-    def _out_of_bag(self: Any, name: str) -> Any:
+    def _out_of_bag(self, name: str) -> Any:
         check_is_fitted(self)
         if self.subsample >= 1:
             raise AttributeError(f"{type(self).__name__} has no {name}_ with subsample=1.0: no row is out of the bag")
         return getattr(self.model_, name)
 
-    def _boost(self: Any, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
+    def _boost(self, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
         if self.criterion != "deprecated":
             name = type(self).__name__
             warn(f"{name}: criterion has no effect, and scikit-learn will remove it; leave it out", FutureWarning)
         self._resume_rounds(X, "n_estimators")
         self.model_ = boost_exact_trees(self, X, y, w, target, self._monitor)
 
-    def _sums(self: Any, X: Table) -> Matrix:
+    def _target(self) -> BoostingLoss:
+        raise TypeError(f"{type(self).__name__} does not say which loss it minimises")
+
+    def _sums(self, X: Table) -> Matrix:
         F = initial_scores(self.model_.init, self._target(), X)
         self.model_.boosted.add(X, 0, self.model_.rounds, F)
         return F
 
-    def _stages(self: Any, X: Table) -> Iterator[Matrix]:
+    def _stages(self, X: Table) -> Iterator[Matrix]:
         F = initial_scores(self.model_.init, self._target(), X)
         for i in range(self.model_.rounds):
             self.model_.boosted.add(X, i, i + 1, F)
@@ -271,18 +280,18 @@ class GradientBoostingClassifier(RoundParameters, GradientMethods, Classifier):
         target = self._target()
         self._boost(X, y.astype(np.int64 if target.classes > 2 else np.float64), w, target)
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """The sum of trees: one number per row for two classes, else (n, K)."""
         X = self._admit(X)
         F = self._sums(X)
         return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """Probabilities of the classes."""
         X = self._admit(X)
         return self._target().predict(self._sums(X)).astype(X.dtype, copy=False)
 
-    def predict_log_proba(self, X: UserTable) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Matrix:
         """Logarithms of the probabilities."""
         return np.log(self.predict_proba(X))
 
@@ -300,7 +309,7 @@ class GradientBoostingClassifier(RoundParameters, GradientMethods, Classifier):
         X = self._admit(X)
         yield from (self._target().predict(F).astype(X.dtype) for F in self._stages(X))
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         F = self._sums(X)
         return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)
 
@@ -360,11 +369,11 @@ class GradientBoostingRegressor(RoundParameters, AlphaParameter, Regressor):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self._boost(X, y.astype(np.float64), w, self._target())
 
-    def apply(self, X: UserTable) -> Any:
+    def apply(self, X: UserTable) -> Array:
         """(n, rounds): the leaf of each row in each tree."""
         return super().apply(X)[:, :, 0]
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Array:
         """The predicted number of each row."""
         X = self._admit(X)
         return self._sums(X)[0]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from numbers import Integral
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -123,28 +123,28 @@ class HistBoostingMethods(WarmStart):
     do_early_stopping_ = learned("stopping")
 
     @property
-    def n_trees_per_iteration_(self: Any) -> int:
+    def n_trees_per_iteration_(self) -> int:
         """Trees per round: one, or one per class if there are more than two."""
         check_is_fitted(self)
         return len(self.model_.base)
 
     @property
-    def is_categorical_(self: Any) -> Mask | None:
+    def is_categorical_(self) -> Mask | None:
         """Which columns hold categories; None if no column does."""
         check_is_fitted(self)
         categorical = self.model_.bins.categorical
         return categorical if categorical.any() else None
 
     def fit(
-        self: Any,
+        self,
         X: UserTable,
         y: UserTarget,
         sample_weight: UserWeights = None,
         *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> Any:
+        X_val: UserTable = None,
+        y_val: UserTarget = None,
+        sample_weight_val: UserWeights = None,
+    ) -> Self:
         """Learn from rows and their targets; `X_val` and `y_val`, if given, decide when to stop."""
         if (X_val is None) != (y_val is None):
             raise ValueError(f"{type(self).__name__}: give both X_val and y_val, or neither")
@@ -159,7 +159,7 @@ class HistBoostingMethods(WarmStart):
         finally:
             del self._validation
 
-    def _boost(self: Any, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
+    def _boost(self, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
         name = type(self).__name__
         if len(X) > MAX_ROWS:
             raise ValueError(f"{name}: X has {len(X)} rows; histograms count at most {MAX_ROWS}. Take a sample")
@@ -184,7 +184,7 @@ class HistBoostingMethods(WarmStart):
             self, TrainingRows(X, y, w), self._given(target), target, columns, self._seed
         )
 
-    def _given(self: Any, target: BoostingLoss) -> TrainingRows | None:
+    def _given(self, target: BoostingLoss) -> TrainingRows | None:
         """Rows passed for validation."""
         X, y, w = self._validation
         if X is None:
@@ -194,11 +194,11 @@ class HistBoostingMethods(WarmStart):
             y = np.searchsorted(self.classes_, y).clip(0, target.classes - 1)
         return TrainingRows(X, _typed(y, target), admit_weights(self, w, X))
 
-    def _categorical(self: Any, d: int) -> Mask:
+    def _categorical(self, d: int) -> Mask:
         """Which columns hold categories: text, category types, and those named by the user."""
         out = np.zeros(d, dtype=bool)
         if "categories_in_" in vars(self):
-            text = [j for j, values in self.categories_in_.values.items() if values != (False, True)]
+            text = [j for j, values in vars(self)["categories_in_"].values.items() if values != (False, True)]
             out[text] = True
         named = self.categorical_features
         if named is None or (isinstance(named, str) and named == "from_dtype"):
@@ -227,7 +227,7 @@ class HistBoostingMethods(WarmStart):
         out[named] = True
         return out
 
-    def _interaction_sets(self: Any, d: int) -> Mask | None:
+    def _interaction_sets(self, d: int) -> Mask | None:
         """(sets, d): columns that may occur on one path; the columns not named form one more set."""
         if self.interaction_cst is None:
             return None
@@ -325,12 +325,12 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         target = class_loss(len(self.classes_))
         self._boost(X, _typed(y, target), w, target)
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """The sum of trees: log-odds of the second of two classes, or (n, K)."""
         X = self._admit(X)
         return self._decision(self.model_.sums(X), X)
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """Probabilities of the classes."""
         X = self._admit(X)
         return class_loss(len(self.classes_)).predict(self.model_.sums(X)).astype(X.dtype, copy=False)
@@ -349,7 +349,7 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         X, target = self._admit(X), class_loss(len(self.classes_))
         yield from (target.predict(F).astype(X.dtype) for F in self.model_.stages(X))
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         F = self.model_.sums(X)
         return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)[:, : len(self.classes_)]
 
@@ -420,7 +420,7 @@ class HistGradientBoostingRegressor(HistBoostingMethods, QuantileParameter, Regr
         target = REGRESSION_LOSSES[self.loss](self.quantile)
         self._boost(X, _typed(y, target), w, target)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Array:
         """The predicted number of each row."""
         X = self._admit(X)
         return self._answer(self.model_.sums(X), X)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil, log2
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -24,7 +24,7 @@ from fivefold.core.estimators.base import OutlierDetector
 from fivefold.core.estimators.params import Count, Index, Range, Seed
 from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Table, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Indices, Table, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.ensemble.forests.committee import committee_trees
 from fivefold.ensemble.forests.forest_loops import ForestArrays
 from fivefold.ensemble.members.bootstrap_bag import Bag, MaxColumns, columns_per_member, kept_rows, sampled_rows
@@ -143,7 +143,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         """An unfitted tree of the kind that is grown."""
         return ExtraTreeRegressor(max_features=1)
 
-    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
+    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Self:
         """Grow the trees; a weight of two means a row is there twice."""
         super().fit(X, y, sample_weight)
         self.model_ = replace(self.model_, rows=kept_rows(sample_weight))
@@ -176,7 +176,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
             return min(int(self.max_samples), size)
         return max(1, int(self.max_samples * size))
 
-    def score_samples(self, X: UserTable) -> Any:
+    def score_samples(self, X: UserTable) -> Vector:
         """The lower, the sooner a row is isolated: between -1 and 0, about -0.5 if no row stands apart."""
         X = self._admit(X)
         return self.model_.scores(X)
@@ -209,7 +209,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
     def _member(self, i: int) -> Any:
         depth = ceil(log2(max(self.model_.count, 2)))
         tree: Any = ExtraTreeRegressor(max_features=1, max_depth=depth, random_state=int(self.model_.seeds[i]))
-        tree.n_features_in_, tree.model_ = vars(self)["n_features_in_"], self.model_.trees[i]
+        tree.n_features_in_, tree.model_ = self.n_features_in_, self.model_.trees[i]
         return tree
 
 

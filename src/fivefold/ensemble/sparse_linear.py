@@ -33,7 +33,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, Weights
 from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, list_bits, rounded_fraction
 from fivefold.ensemble.sparse_terms.term_features import (
     ConstantFeature,
@@ -190,7 +190,7 @@ class SparseLinearClassifier(Classifier):
                 warn_kept_best(self, done, "term")
         self.model_ = _model(states)
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """L(x): (n,) for two classes, positive for the second, also where L = 0; (n, K) for more."""
         X = self._admit(X)
         return self._decide(X)
@@ -202,13 +202,13 @@ class SparseLinearClassifier(Classifier):
             L = self.model_.scores(X, terms)
             yield L[:, 0] if L.shape[1] == 1 else L
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Labels:
         """The class of each row; of two classes the second where L(x) = 0."""
         X = self._admit(X)
         L = self._decide(X)
         return self.classes_[(L > 0).astype(int) if L.ndim == 1 else L.argmax(axis=1)]
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """1 / (1 + exp(-L)); for more than two classes made to sum to one."""
         X = self._admit(X)
         L = self._decide(X)

@@ -13,6 +13,7 @@ Wolpert (1992); Breiman (1996), Stacked regressions.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
@@ -56,7 +57,7 @@ class StackModel(FittedMembers):
 
     methods: tuple[str, ...]
     widths: tuple[int, ...]  # columns that each member adds
-    combiner: Any
+    combiner: Any  # an estimator of any library
 
     @property
     def asked(self) -> list[str]:
@@ -116,16 +117,16 @@ class Stacking(TransformerMixin, NamedEnsemble):
         self.model_ = StackModel(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
         return self
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # as in scikit-learn
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Table:  # type: ignore[override]  # as in scikit-learn
         """Fit, and return what every member, fitted on all rows, predicts."""
         return self.fit(X, y, **fit_params).transform(X)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Table:
         """What the combiner sees: the predictions of every member, and with `passthrough` X after them."""
         X = admit_new_rows(self, X)
         return self._joined(X, self._member_columns(X, self.model_.members, self.model_.methods))
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Collection[str] | None = None) -> Labels:
         """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         inputs = _check_feature_names_in(self, input_features, generate_names=self.passthrough)
@@ -188,7 +189,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
             f"and stack_method is {self.stack_method!r}. Give one that does, or another stack_method"
         )
 
-    def _columns(self, values: Any, method: str) -> Array:
+    def _columns(self, values: Array | list[Array], method: str) -> Array:
         """Predictions as columns; of probabilities of two classes, or of each of several labels, all but the first."""
         if isinstance(values, list):
             return np.hstack([np.asarray(label)[:, 1:] for label in values])
@@ -267,7 +268,7 @@ class StackingClassifier(Stacking, Classifier):
         return LogisticRegression() if self.final_estimator is None else self.final_estimator
 
     @available_if(lambda self: _final(self, "predict"))
-    def predict(self, X: UserTable, **predict_params: Any) -> Any:
+    def predict(self, X: UserTable, **predict_params: Any) -> Labels:
         """The combiner's class of each row."""
         codes = self._predict(X, predict_params)
         if not isinstance(self.classes_, list):
@@ -275,7 +276,7 @@ class StackingClassifier(Stacking, Classifier):
         return np.stack([labels[own] for labels, own in zip(self.classes_, codes.T, strict=True)], axis=1)
 
     @available_if(lambda self: _final(self, "predict_proba"))
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix | list[Matrix]:
         """The combiner's probability of each class; for several two-valued labels, that of the second value of each."""
         X = admit_new_rows(self, X)
         P = self.model_.combiner.predict_proba(self.transform(X))
@@ -284,7 +285,7 @@ class StackingClassifier(Stacking, Classifier):
         return P
 
     @available_if(lambda self: _final(self, "decision_function"))
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """The combiner's decision values."""
         X = admit_new_rows(self, X)
         return self.model_.combiner.decision_function(self.transform(X))
@@ -344,19 +345,25 @@ class StackingRegressor(Stacking, Regressor):
         return RidgeCV() if self.final_estimator is None else self.final_estimator
 
     @available_if(lambda self: _final(self, "predict"))
-    def predict(self, X: UserTable, **predict_params: Any) -> Any:
+    def predict(self, X: UserTable, **predict_params: Any) -> Any:  # arrays, or what `predict_params` make of them
         """The combiner's prediction for each row."""
         return self._predict(X, predict_params)
 
 
-def _final(self: Any, name: str) -> bool:
+def _final(self: Stacking, name: str) -> bool:
     getattr(self.model_.combiner if "model_" in vars(self) else self._combiner(), name)
     return True
 
 
 def _predict_fold(
-    estimator: Any, given: FitInputs, name: str, method: str, train: Indices, test: Indices, classes: Any
-) -> Any:
+    estimator: Any,
+    given: FitInputs,
+    name: str,
+    method: str,
+    train: Indices,
+    test: Indices,
+    classes: Any,  # labels, a list of them if a row has several, None for numbers
+) -> Array | list[Array]:
     """Predictions for `test` by a fit on `train`; a class that is not in `train` gets the lowest score."""
     X, y, extra = member_inputs(given, name, train)
     fitted = fit_clone(estimator, X, y, extra)
@@ -371,6 +378,6 @@ def _predict_fold(
     return all_class_columns(scores, fitted.classes_, len(classes), lowest)
 
 
-def _second_value(P: Matrix, labels: Labels) -> Any:
+def _second_value(P: Matrix, labels: Labels) -> Array:
     """The probability of the second of two; one that was the same in every row is certain."""
     return P[:, -1] if len(labels) == 2 else np.full(len(P), float(labels[0] > 0), dtype=P.dtype)

@@ -12,7 +12,7 @@ Kittler, Hatef, Duin & Matas (1998), On combining classifiers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -56,7 +56,7 @@ class Voting(TransformerMixin, NamedEnsemble):
         note_columns(self, self.model_.members)
         return self
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # as in scikit-learn
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Array:  # type: ignore[override]  # as in scikit-learn
         """Fit, and return what every member predicts."""
         return self.fit(X, y, **fit_params).transform(X)
 
@@ -126,7 +126,7 @@ class VotingClassifier(Voting, Classifier):
     estimators: list[Any]
     _: KW_ONLY
     voting: Literal["hard", "soft"] = "hard"
-    weights: Any = None
+    weights: UserWeights = None
     n_jobs: int | None = None
     flatten_transform: bool = True
     verbose: Index | bool = False
@@ -152,18 +152,18 @@ class VotingClassifier(Voting, Classifier):
                 check_learner(self, inner, f"with voting='soft', the estimator called {name!r}", "predict_proba")
         return super().fit(X, y, sample_weight, **fit_params)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Labels:
         """The class with most votes for each row."""
         X = admit_new_rows(self, X)
         return self.classes_[self._scores(X).argmax(axis=1)]
 
     @available_if(lambda self: self._is_soft())
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """The mean of the members' probabilities."""
         X = admit_new_rows(self, X)
         return self._scores(X)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Array:
         """What every member predicts: class codes (n, members), or probabilities."""
         X = admit_new_rows(self, X)
         if self.voting == "hard":
@@ -171,7 +171,7 @@ class VotingClassifier(Voting, Classifier):
         P = [member.predict_proba(X) for member in self.estimators_]
         return np.hstack(P) if self.flatten_transform else np.stack(P)
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Collection[str] | None = None) -> Labels:
         """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         if self.voting == "soft" and not self.flatten_transform:
@@ -190,7 +190,7 @@ class VotingClassifier(Voting, Classifier):
             raise AttributeError("predict_proba is not available when voting='hard'")
         return True
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         a = self._votes()
         if self.voting == "soft":
             P = [member.predict_proba(X) for member in self.estimators_]
@@ -232,7 +232,7 @@ class VotingRegressor(Voting, Regressor):
 
     estimators: list[Any]
     _: KW_ONLY
-    weights: Any = None
+    weights: UserWeights = None
     n_jobs: int | None = None
     verbose: Index | bool = False
 
@@ -246,17 +246,17 @@ class VotingRegressor(Voting, Regressor):
         variants=({"weights": [2, 1]},),
     )
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Array:
         """The weighted mean of the members' predictions."""
         X = admit_new_rows(self, X)
         a, values = self._votes(), self._predictions(X)
         return sum(weight * value for weight, value in zip(a.tolist(), values, strict=True)) / float(a.sum())
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Array:
         """What every member predicts (n, members); several outputs of one member are adjacent columns."""
         return np.column_stack(self._predictions(admit_new_rows(self, X)))
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Collection[str] | None = None) -> Labels:
         """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)

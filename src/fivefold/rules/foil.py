@@ -36,7 +36,7 @@ from fivefold.rules.logic.clauses import Clause, Program
 from fivefold.rules.logic.foil_search import ClauseGrower, Order, descending_orders
 from fivefold.rules.logic.joins import TooManyBindings
 from fivefold.rules.logic.literals import Atom
-from fivefold.rules.logic.relations import Bindings, Database, Relation, fact_rows
+from fivefold.rules.logic.relations import Bindings, Database, Relation, UserFacts, UserRelations, fact_rows
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,9 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         return "model_" in vars(self)
 
     @with_callbacks
-    def fit(self, relations: Any, target: str | Relation, negatives: Iterable[tuple[Any, ...]] | None = None) -> Self:
+    def fit(
+        self, relations: UserRelations, target: str | Relation, negatives: Iterable[tuple[Any, ...]] | None = None
+    ) -> Self:
         """Learn clauses for `target`, the name of one of the relations or a further one.
 
         `relations` maps names to tuples, data frames or columns. `negatives` are facts known to be false; without them
@@ -174,7 +176,7 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         self.wrong_ = [f for f, true in zip(facts, positive, strict=True) if not true and f in known]
         return self
 
-    def predict(self, facts: Any, relations: Any = None) -> Mask:
+    def predict(self, facts: UserFacts, relations: UserRelations = None) -> Mask:
         """Does each fact follow from the relations of fit, or from others?"""
         check_is_fitted(self)
         rows, arity = fact_rows(facts)[0], len(self._head().terms)
@@ -185,13 +187,13 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         known = self._derived(self.model_.database if relations is None else Database.of(relations))
         return np.array([row in known for row in rows], dtype=bool)
 
-    def derive(self, relations: Any = None) -> Relation:
+    def derive(self, relations: UserRelations = None) -> Relation:
         """Every fact of the target that follows from the relations of fit, or from others."""
         check_is_fitted(self)
         database = self.model_.database if relations is None else Database.of(relations)
         return Relation(self.model_.target, frozenset(self._derived(database)), len(self._head().terms))
 
-    def bindings(self, clause: int, relations: Any = None) -> Bindings:
+    def bindings(self, clause: int, relations: UserRelations = None) -> Bindings:
         """All values of the variables of a clause that make its body true."""
         database = self.model_.database if relations is None else Database.of(relations)
         return self.program_[clause].bindings(database)
@@ -262,7 +264,9 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         return FoilModel(program, growth.database, growth.head.relation, right, wrong)
 
 
-def _admitted(relations: Any, target: Any, negatives: Any) -> tuple[Database, str, Codes | None]:
+def _admitted(
+    relations: UserRelations, target: str | Relation, negatives: UserFacts
+) -> tuple[Database, str, Codes | None]:
     """One database with the target, the name of the target, and the negative examples if they are given."""
     database = Database.of(relations)
     if isinstance(target, Relation):

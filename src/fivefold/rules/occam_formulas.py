@@ -20,11 +20,11 @@ Blumer, Ehrenfeucht, Haussler & Warmuth (1987); McAllester (2009), Case Studies 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from math import inf, log, log2
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -41,26 +41,29 @@ from fivefold.rules.formulas.boolean_formulas import Formula
 from fivefold.rules.formulas.formula_search import Score, find_formula
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import Rule, RuleList, Schema
+from fivefold.rules.rule_lists.simplification import merge_conditions
 from fivefold.tree.occam_tree import PRICE_PER_BIT, Guarantee, guarantee
 
+Amount = float | Array  # of one formula, or of several
 
-def priced_count(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
+
+def priced_count(errors: Amount, bits: Amount, n: float, delta: float, price: float = PRICE_PER_BIT) -> Amount:
     """Mistakes plus the price of the bits."""
     return errors + price * bits
 
 
-def linear_bound(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
+def linear_bound(errors: Amount, bits: Amount, n: float, delta: float, price: float = PRICE_PER_BIT) -> Amount:
     """e + c."""
     return errors / n + _rate(bits, n, delta)
 
 
-def tight_bound(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
+def tight_bound(errors: Amount, bits: Amount, n: float, delta: float, price: float = PRICE_PER_BIT) -> Amount:
     """e + sqrt(e c) + c."""
     e, c = errors / n, _rate(bits, n, delta)
     return e + np.sqrt(e * c) + c
 
 
-def root_bound(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
+def root_bound(errors: Amount, bits: Amount, n: float, delta: float, price: float = PRICE_PER_BIT) -> Amount:
     """e + sqrt((bits ln 2 + ln(2 / delta)) / (2 n))."""
     return errors / n + np.sqrt((bits * log(2) + log(2 / delta)) / (2 * n))
 
@@ -103,12 +106,11 @@ class FormulaList:
         shares = self.counts / np.where(s := self.counts.sum(axis=1, keepdims=True), s, 1.0)
         terms = [(i, term) for i, f in enumerate(self.formulas) for term in f.terms()]
         for (i, term), (rows, weight) in zip([*terms, (-1, {})], self.rows, strict=True):
-            held: dict[int, Condition] = {}
-            for k, plain in term.items():
-                c = self.features[k] if plain else complement(self.features[k], self.schema)
-                held[c.column] = held[c.column] & c if c.column in held else c
+            box = merge_conditions(
+                self.features[k] if plain else complement(self.features[k], self.schema) for k, plain in term.items()
+            )
             value = tuple((shares[i] * (weight or 1.0)).tolist())
-            rules.append(Rule(tuple(held.values()), classes[int(shares[i].argmax())], value, weight, rows))
+            rules.append(Rule(tuple(box.values()), classes[int(shares[i].argmax())], value, weight, rows))
         return RuleList(tuple(rules[:-1]), rules[-1], self.schema)
 
     def fired(self, X: Table) -> Indices:
@@ -241,7 +243,7 @@ class OccamFormulaClassifier(RuleExports, Classifier):
         check_is_fitted(self)
         return guarantee(self.risk_, self.bits_, float(self.model_.counts.sum()), delta)
 
-    def to_text(self, *, feature_names: Any = None, evidence: bool = False) -> str:
+    def to_text(self, *, feature_names: Collection[str] | None = None, evidence: bool = False) -> str:
         """The formulas in words; with `evidence`, the rules they consist of, with their rows."""
         check_is_fitted(self)
         if evidence:
@@ -300,7 +302,7 @@ class OccamFormulaClassifier(RuleExports, Classifier):
         missed = float(settled.sum() - settled.max(axis=1, initial=0.0).sum())
         criterion, price = CRITERIA[self.criterion], PRICE_PER_BIT if self.price is None else self.price
 
-        def score(errors: Any, bits: Any) -> Any:
+        def score(errors: Amount, bits: Amount) -> Amount:
             length = before + bits + np.where(np.asarray(bits) > 0, label, 0.0)
             return criterion(errors + missed, length, n, self.delta, price)
 
@@ -312,17 +314,18 @@ class OccamFormulaClassifier(RuleExports, Classifier):
         return shares.astype(X.dtype, copy=False)[self.model_.fired(X)]
 
 
-def _rate(bits: Any, n: float, delta: float) -> Any:
+def _rate(bits: Amount, n: float, delta: float) -> Amount:
+    """c of the bounds."""
     return 2 * (bits * log(2) + log(1 / delta)) / n
 
 
 def _counted(model: FormulaList, B: Mask, w: Weights) -> FormulaList:
     """The list with the number and weight of the rows that each term is the first to answer."""
-    rows, open_ = [], np.ones(len(B), dtype=bool)
+    rows, unanswered = [], np.ones(len(B), dtype=bool)
     for formula in model.formulas:
         for term in formula.terms():
-            held = open_ & np.logical_and.reduce([B[:, k] == plain for k, plain in term.items()])
+            held = unanswered & np.logical_and.reduce([B[:, k] == plain for k, plain in term.items()])
             rows.append((int(held.sum()), float(w[held].sum())))
-            open_ &= ~held
-    rows.append((int(open_.sum()), float(w[open_].sum())))
+            unanswered &= ~held
+    rows.append((int(unanswered.sum()), float(w[unanswered].sum())))
     return replace(model, rows=tuple(rows))

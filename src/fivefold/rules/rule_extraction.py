@@ -34,7 +34,7 @@ from fivefold.tree.occam_tree import OccamTreeClassifier
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier
 
-TREES = (BaseTreeClassifier, BaseMultiwayTree, OccamTreeClassifier)
+TreeLearner = BaseTreeClassifier | BaseMultiwayTree | OccamTreeClassifier
 
 
 class RuleExtractionClassifier(RuleExports, Classifier):
@@ -77,7 +77,7 @@ class RuleExtractionClassifier(RuleExports, Classifier):
     else setosa
     """
 
-    estimator: Any = None
+    estimator: Any = None  # checked in fit: a TreeLearner
     _: KW_ONLY
     pruning: Literal["pessimistic", "pruning_set"] | None = "pessimistic"
     confidence: OpenFraction = 0.25
@@ -135,10 +135,12 @@ class RuleExtractionClassifier(RuleExports, Classifier):
         everyone = np.ones(len(y), dtype=bool)
         return np.sum([deal(y == k, everyone) for k in range(len(self.classes_))], axis=0)
 
-    def _grow(self, X: Table, y: Target, w: Weights, rng: Rng) -> Any:
+    def _grow(
+        self, X: Table, y: Target, w: Weights, rng: Rng
+    ) -> BaseTreeClassifier | BaseMultiwayTree | OccamTreeClassifier:
         """The tree of the rows that are not held out."""
         tree = C45Classifier() if self.estimator is None else clone(self.estimator, safe=False)
-        if not isinstance(tree, TREES):
+        if not isinstance(tree, TreeLearner):
             raise ValueError(
                 f"{type(self).__name__}: estimator must be a tree of fivefold.tree that predicts classes by "
                 f"questions about single columns, such as C45Classifier(); got {params.short_repr(self.estimator)}"
@@ -155,7 +157,7 @@ class RuleExtractionClassifier(RuleExports, Classifier):
         tree._fit(X[kept], codes, tree._fold(self.classes_[codes], codes, w[kept]))
         return tree
 
-    def _check_tree(self, tree: Any, X: Table) -> None:
+    def _check_tree(self, tree: Classifier, X: Table) -> None:
         if not tree.takes.missing:
             refuse_nonfinite(tree, X)
         if "categories_in_" in vars(self) and not tree.takes.categories:

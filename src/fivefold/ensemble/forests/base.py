@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import hstack
@@ -29,6 +29,7 @@ from fivefold.core.types import (
     Array,
     Codes,
     Indices,
+    Matrix,
     Sparse,
     Table,
     Target,
@@ -115,8 +116,8 @@ def _integer_weights(w: Weights) -> TreeWeights:
     return w.astype(np.int64) if w.sum() < MAX_INTEGER_WEIGHT and (w == np.rint(w)).all() else w
 
 
-def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
-    return work(lo + i)
+def _shifted(work: Callable[[int], None], lo: int, i: int) -> None:
+    work(lo + i)
 
 
 class ForestMethods(WarmStart, MemberSequence):
@@ -148,16 +149,12 @@ class ForestMethods(WarmStart, MemberSequence):
     """
 
     model_: Forest
-    n_features_in_: int
-    classes_: Any  # labels, for several outputs a list of them; of a classifier
     n_estimators: int
     max_features: MaxFeatures
     bootstrap: bool
     oob_score: OobScore
-    random_state: Seed
     ccp_alpha: float
     max_samples: MaxSamples
-    _admit: Callable[[UserTable], Table]
     _score: Callable[..., float]  # (target, forest, out-of-bag answers)
     _grower: Callable[..., TreeGrower]
     _new_tree: Callable[[], Any]  # an unfitted tree of the kind that is grown
@@ -166,7 +163,7 @@ class ForestMethods(WarmStart, MemberSequence):
     feature_importances_ = learned("trees.importances")
     n_outputs_ = learned("trees.outputs")
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Any:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         mixed_into: Any = super()
         mixed_into.fit(X, y, sample_weight)
@@ -366,12 +363,12 @@ class BaseForestClassifier(SupervisedForest):
     voting: Literal["soft", "hard"] = "soft"
 
     @property
-    def n_classes_(self) -> Any:
+    def n_classes_(self) -> int | list[int]:
         """Number of classes; a list for several outputs."""
         return len(self.classes_) if self.n_outputs_ == 1 else [len(classes) for classes in self.classes_]
 
     @property
-    def oob_decision_function_(self) -> Any:
+    def oob_decision_function_(self) -> Array | list[Array]:
         """Class shares by trees that did not see a row: (n, K), or (n, K, outputs) if all outputs have K classes."""
         answers, trees = self._oob_answers, self.model_.trees
         if trees.outputs == 1:
@@ -379,7 +376,7 @@ class BaseForestClassifier(SupervisedForest):
         each = trees.split_outputs(answers)
         return np.stack(each, axis=2) if len(set(trees.sizes)) == 1 else each
 
-    def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
         """Class weights decide which rows are drawn, not how many: they are kept separate."""
         return w
 
@@ -394,17 +391,17 @@ class BaseForestClassifier(SupervisedForest):
                 factors *= class_weights(own, classes, c, w)[c]
         self._fit_trees(X, ClassTarget(codes, tuple(map(len, each)), self.criterion, factors, balanced), w)
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix | list[Matrix]:
         """The mean of the class shares, or of the votes, over the trees; a list for several outputs."""
         return self._scores(self._admit(X))
 
-    def predict_log_proba(self, X: UserTable) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Matrix | list[Matrix]:
         """Their logarithms."""
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(s) for s in shares] if isinstance(shares, list) else np.log(shares)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix | list[Matrix]:
         trees = self.model_.trees
         shares = trees.mean(X, self._values(self.model_)).astype(X.dtype, copy=False)
         return shares if trees.outputs == 1 else trees.split_outputs(shares)
@@ -463,14 +460,14 @@ class BaseForestRegressor(SupervisedForest):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self._fit_trees(X, NumberTarget.of(y, w, self.criterion, type(self).__name__), w)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Array:
         """The mean prediction of the trees."""
         X = self._admit(X)
         values = self.model_.trees.mean(X, self.model_.trees.value)
         return values[:, 0] if values.shape[1] == 1 else values
 
     @property
-    def oob_prediction_(self) -> Any:
+    def oob_prediction_(self) -> Array:
         """What trees predict for the rows they did not see."""
         answers = self._oob_answers
         return answers[:, 0] if answers.shape[1] == 1 else answers

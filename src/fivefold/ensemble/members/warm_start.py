@@ -6,21 +6,33 @@ the new table is admitted, and taken up again only if the table fits it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from fivefold.core.admission.categories import Categories
 from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Indices, Table, Target
+from fivefold.core.types import Indices, Table, Target, UserTable
 
 # kept outside the forests, so that neither a copy nor a file of one holds its trees twice
 _made: WeakKeyDictionary[Any, tuple[Any, list[Any]]] = WeakKeyDictionary()
 
 
-def trees_of(forest: Any) -> list[Any]:
+class TreeForest(Protocol):
+    """A forest whose trees become estimators on first access."""
+
+    model_: Any  # its `trees` are arrays
+
+    def _member(self, i: int) -> Any:
+        """Tree i as an estimator."""
+
+
+def trees_of(forest: TreeForest) -> list[Any]:
     """The trees of a forest as estimators, made once per model; a warm start keeps those already made."""
     model, known = forest.model_, _made.get(forest)
     if known is None or known[0] is not model:
@@ -29,7 +41,7 @@ def trees_of(forest: Any) -> list[Any]:
     return known[1]
 
 
-def _keep_trees(forest: Any) -> None:
+def _keep_trees(forest: WarmStart) -> None:
     """Before a fit that continues: the estimators of the trees so far stay the first ones."""
     known = _made.pop(forest, None)
     if known is not None and known[0] is forest.model_:
@@ -40,10 +52,10 @@ def _keep_trees(forest: Any) -> None:
 class EarlierFit:
     """What was learned, and from what kind of table."""
 
-    model: Any
+    model: Any  # each method has its own
     columns: int
-    categories: Any  # of the columns that hold any
-    classes: Any  # None for numbers
+    categories: Categories | None  # of the columns that hold any
+    classes: Any  # as `classes_`; None for numbers
     outputs: int | None
 
 
@@ -73,7 +85,15 @@ class WarmStart:
         the share of each tree that is added.
     """
 
-    def _forget(self: Any) -> None:
+    model_: Any  # each method has its own
+    classes_: Any  # labels, for several outputs a list of them; of a classifier
+    n_features_in_: int
+    n_estimators: int  # of methods that call `_new_seeds`
+    warm_start: bool
+    random_state: Seed
+    _admit: Callable[[UserTable], Table]
+
+    def _forget(self) -> None:
         """Before a new fit: set the earlier model aside."""
         vars(self).pop("_aside", None)
         if not self.warm_start or "model_" not in vars(self):
@@ -84,7 +104,7 @@ class WarmStart:
             self._aside = EarlierFit(self.model_, self.n_features_in_, *known)
         vars(self).pop("model_", None)
 
-    def _resume(self: Any, X: Table, y: Target | None = None) -> Any:
+    def _resume(self, X: Table, y: Target | None = None) -> Any:
         """Take up the earlier model and return it; None if there is none. Refuses data of another kind."""
         aside: EarlierFit | None = vars(self).pop("_aside", None)
         if aside is None:
@@ -104,7 +124,7 @@ class WarmStart:
         self.model_ = aside.model
         return aside.model
 
-    def _resume_rounds(self: Any, X: Table, parameter: str) -> Any:
+    def _resume_rounds(self, X: Table, parameter: str) -> Any:
         """The same for rounds of boosting, whose number is a parameter; refuses fewer than there are already."""
         before, asked = self._resume(X), getattr(self, parameter)
         if before is not None and asked < before.rounds:
@@ -114,7 +134,7 @@ class WarmStart:
             )
         return before
 
-    def _new_seeds(self: Any, kept: int, owner: str = "forest", members: str = "trees") -> Indices:
+    def _new_seeds(self, kept: int, owner: str = "forest", members: str = "trees") -> Indices:
         """Seeds of the members still to fit, where `kept` are there: the same as without a warm start."""
         if self.n_estimators < kept:
             raise ValueError(

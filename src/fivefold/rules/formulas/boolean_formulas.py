@@ -16,15 +16,16 @@ McAllester (2009), Case Studies in Machine Learning; Lukasiewicz for the notatio
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import log2
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fivefold.core.types import Array, Mask, Table
+from fivefold.core.types import Mask, Table
 
 NOT, AND, OR = "not", "and", "or"
 ARITY = {NOT: 1, AND: 2, OR: 2}
@@ -118,11 +119,11 @@ class Formula:
             raise ValueError(f"the table has no column {unknown[0]!r}; its columns are {_listed(columns)}")
         return self.holds({f: _binary(X[:, place[f]], f) for f in self.features})
 
-    def renamed(self, names: Any) -> Formula:
+    def renamed(self, names: Mapping[Any, Any] | Sequence[Any]) -> Formula:
         """The formula with names[f] in place of every feature f."""
         return Formula(tuple(token if token in ARITY else names[token] for token in self.tokens))
 
-    def text(self, names: Any = None, *, signs: Mapping[str, str] = WORDS) -> str:
+    def text(self, names: Mapping[Any, Any] | Sequence[Any] | None = None, *, signs: Mapping[str, str] = WORDS) -> str:
         """The formula as a person writes it; `signs=SIGNS` for those of logic. `parse_formula` reads it back."""
         stack: list[tuple[str, int]] = []  # text, and precedence of its outermost operator
         for token in reversed(self.tokens):
@@ -164,9 +165,9 @@ class Formula:
                 stack.append(([{token: True}], [{token: False}]))
         return tuple(stack.pop()[0])
 
-    def holds(self, values: Mapping[Any, Any]) -> Any:
+    def holds(self, values: Mapping[Any, Mask]) -> Mask:
         """Its value given those of its features: Boolean arrays of one shape."""
-        stack: list[Any] = []
+        stack: list[Mask] = []
         for token in reversed(self.tokens):
             if token == NOT:
                 stack.append(~stack.pop())
@@ -261,7 +262,7 @@ def _misplaced(text: str, word: str, operand: bool) -> str:
     return f"{word} stands in {text!r} where {wanted} should follow"
 
 
-def _quoted(name: Any) -> str:
+def _quoted(name: Hashable) -> str:
     """A name as `parse_formula` reads it back."""
     text = str(name)
     plain = SYMBOL_PATTERN.fullmatch(text)
@@ -276,7 +277,7 @@ def _bracketed(text: str, binds: int, least: int) -> str:
     return text if binds >= least else f"({text})"
 
 
-def _binary(x: Array, feature: Any) -> Any:
+def _binary(x: ArrayLike, feature: Hashable) -> Mask:
     """0 and 1 as truth values."""
     x = np.atleast_1d(np.asarray(x))
     if x.dtype.kind == "b":

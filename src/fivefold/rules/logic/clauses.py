@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.types import Codes
 from fivefold.rules.logic.joins import MAX_BINDINGS, join_literals
-from fivefold.rules.logic.literals import EQUAL, Atom, Variable
-from fivefold.rules.logic.relations import Bindings, Database, Relation
+from fivefold.rules.logic.literals import EQUAL, Atom, Term, Variable
+from fivefold.rules.logic.relations import Bindings, Database, Relation, UserRelations
 
 SYMBOL_PATTERN = re.compile(
     r"""\s*(?:(?P<sign>:-|\\=|!=|\\\+|[(),.=~&])|(?P<quoted>'[^']*'|"[^"]*")"""
@@ -62,7 +61,7 @@ class Clause:
         """As IF ... AND ... THEN ..."""
         return f"IF {' AND '.join(map(str, self.body)) or 'true'} THEN {self.head}"
 
-    def bindings(self, relations: Any, start: Bindings | None = None, most: int = MAX_BINDINGS) -> Bindings:
+    def bindings(self, relations: UserRelations, start: Bindings | None = None, most: int = MAX_BINDINGS) -> Bindings:
         """All values of its variables that make the body true, in order, given the bindings of `start`."""
         found = self._bound(Database.of(relations), start, most)
         shown = tuple(v for v in self.variables if v in found.variables)
@@ -118,7 +117,7 @@ class Program:
         """Read clauses, one per line."""
         return cls(tuple(parse_clause(line, variables) for line in text.splitlines() if line.strip()))
 
-    def derive(self, relations: Any) -> Relation:
+    def derive(self, relations: UserRelations) -> Relation:
         """Every fact that follows from the other relations; clauses are applied until nothing new does.
 
         >>> program = Program.parse("above(X, Y) :- on(X, Y)\\nabove(X, Y) :- on(X, Z), above(Z, Y)")
@@ -232,7 +231,7 @@ class _ClauseParser:
             raise ValueError(f"a literal is relation(terms) or X = Y; got {self.here()!r} in {self.text!r}")
         return Atom(EQUAL, (left, self.term()), equal)
 
-    def term(self) -> Any:
+    def term(self) -> Term:
         kind, text = self.symbols[self.at] if self.at < len(self.symbols) else ("", "the end")
         if kind in ("", "sign"):
             raise ValueError(f"a variable or constant should come before {text!r} in {self.text!r}")

@@ -8,8 +8,9 @@ Names that begin with a capital letter or _ are variables, all others constants.
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 EQUAL = "="
 CONSTANT = re.compile(r"[^\W\dA-Z_]\w*")
@@ -27,12 +28,15 @@ class Variable:
         return self.name
 
 
+Term: TypeAlias = Hashable  # a Variable, or a constant, which may be of any hashable type
+
+
 @dataclass(frozen=True)
 class Atom:
     """A literal: a relation between terms, which are variables or constants, or its negation."""
 
     relation: str
-    terms: tuple[Any, ...]
+    terms: tuple[Any, ...]  # each a Term; clauses that Foil grows have variables only
     positive: bool = True
 
     @property
@@ -50,7 +54,7 @@ class Atom:
         return f"{'' if self.positive else 'not '}{name}({', '.join(terms)})"
 
 
-def _written(term: Any) -> str:
+def _written(term: Term) -> str:
     """A term as `parse_clause` reads it back."""
     if isinstance(term, Variable | int | float) and not isinstance(term, bool):
         return str(term)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -24,6 +24,10 @@ from fivefold.core.types import Codes, Indices
 
 MAX_DENSE_KEYS = 1 << 22  # with at most this many possible keys, facts are counted in a table instead of by bisection
 MAX_KEY = 1 << 62  # keys must fit in int64
+
+
+UserFacts: TypeAlias = Any  # what `Relation.of` takes: tuples, values, a data frame of any library, columns by name
+UserRelations: TypeAlias = Any  # what `Database.of` takes: facts by name, relations, a database
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Relation:
                 raise ValueError(f"relation {self.name!r}: the fact {fact!r} has a missing value; drop or name it")
 
     @classmethod
-    def of(cls, name: str, facts: Any, arity: int | None = None) -> Relation:
+    def of(cls, name: str, facts: UserFacts, arity: int | None = None) -> Relation:
         """From tuples, single values (arity 1), a data frame, a table, or columns by name; no facts need an `arity`."""
         if isinstance(facts, Relation):
             return replace(facts, name=name)
@@ -68,14 +72,14 @@ class Relation:
     def __len__(self) -> int:
         return len(self.facts)
 
-    def __contains__(self, fact: Any) -> bool:
+    def __contains__(self, fact: Iterable[Any]) -> bool:
         return tuple(fact) in self.facts
 
     def __repr__(self) -> str:
         return f"Relation({self.name!r}, arity={self.arity}, {len(self)} fact{'s' * (len(self) != 1)})"
 
 
-def fact_rows(facts: Any) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
+def fact_rows(facts: UserFacts) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
     """Facts as tuples, in order, and the names of their columns if they have any."""
     columns: tuple[str, ...] = ()
     if nw.dependencies.is_into_dataframe(facts):
@@ -152,7 +156,7 @@ class Database:
     _sorted: dict[Any, FactIndex] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def of(cls, relations: Any) -> Database:
+    def of(cls, relations: UserRelations) -> Database:
         """From relations by name, in any form `Relation.of` takes, or from a list of relations.
 
         >>> Database.of({"parent": [("ann", "bob")], "female": ["ann"]}).constants
