@@ -135,9 +135,7 @@ class RuleExtractionClassifier(RuleExports, Classifier):
         everyone = np.ones(len(y), dtype=bool)
         return np.sum([deal(y == k, everyone) for k in range(len(self.classes_))], axis=0)
 
-    def _grow(
-        self, X: Table, y: Target, w: Weights, rng: Rng
-    ) -> BaseTreeClassifier | BaseMultiwayTree | OccamTreeClassifier:
+    def _grow(self, X: Table, y: Target, w: Weights, rng: Rng) -> TreeLearner:
         """The tree of the rows that are not held out."""
         tree = C45Classifier() if self.estimator is None else clone(self.estimator, safe=False)
         if not isinstance(tree, TreeLearner):
