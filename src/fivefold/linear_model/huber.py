@@ -40,7 +40,7 @@ from fivefold.optim.smooth.newton import Newton
 
 MAD_TO_SIGMA = 1.4826  # one over the median absolute deviation of a Gaussian of unit variance
 SIGMA_FLOOR = 1e-15  # lower bound of sigma, as a share of the largest target
-VANISHING_SIGMA = 1e-5  # as a share of the spread of y: a smaller sigma is on its way to zero
+VANISHING_SIGMA = 1e-5  # as a share of the spread of y: a smaller sigma is converging to zero
 GRADIENT_TOL = 1e-10  # gradient aimed at, per unit of weight: Newton's last steps are cheap
 
 
@@ -88,7 +88,7 @@ class RobustFit:
 
 
 class HuberRegressor(SurfaceRegressor):
-    """Linear regression that outliers in the targets cannot carry away.
+    """Linear regression that outliers in the targets cannot dominate.
 
     Parameters
     ----------

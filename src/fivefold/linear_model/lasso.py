@@ -32,8 +32,8 @@ from fivefold.optim.proximal.coordinate_descent import ColumnProducts
 
 CARD_STEPS = (
     "Centre columns and target; make the Gram matrix if there are more rows than columns.",
-    "Take the coefficients that are not zero and those nearest to becoming so.",
-    "Set each to its own minimum in turn, a few times over; then solve for all of them at once, signs kept.",
+    "Take the coefficients that are not zero and those nearest to leaving zero.",
+    "Set each to its own minimum in turn, in a few passes; then solve for all of them at once with their signs fixed.",
     "Check every column, drop those that the duality gap proves to be zero, and repeat until the gap is closed.",
 )
 

@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
-from sklearn.callback import with_callbacks
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import as_float64
@@ -29,9 +28,9 @@ from fivefold.core.numerics.table_moments import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
-from fivefold.linear_model.base import LinearModel, SurfaceRegressor, centred_linear, predictor
-from fivefold.linear_model.model_selection.cv_folds import Fold, SplitterRouting, split_folds
+from fivefold.core.types import Array, Indices, Table, Target, UserWeights, Vector, Weights
+from fivefold.linear_model.base import LinearModel, centred_linear, predictor
+from fivefold.linear_model.model_selection.cv_folds import CrossValidatedRegressor, Fold, split_folds
 from fivefold.linear_model.solvers.lasso_path import (
     CoordinateProblems,
     NetOptions,
@@ -66,7 +65,7 @@ class LassoChoice:
     n_iter: int
 
 
-class LassoCVBase(SplitterRouting, SurfaceRegressor):
+class LassoCVBase(CrossValidatedRegressor):
     """What LassoCV and ElasticNetCV share.
 
     Parameters
@@ -106,7 +105,7 @@ class LassoCVBase(SplitterRouting, SurfaceRegressor):
     max_iter: Count = 1000
     tol: NonNegative = 1e-4
     copy_X: bool = True
-    cv: Any = None
+    cv: Any = None  # a number of folds, a splitter, or pairs of row numbers
     verbose: bool | int = False
     n_jobs: int | None = None
     positive: bool = False
@@ -121,12 +120,6 @@ class LassoCVBase(SplitterRouting, SurfaceRegressor):
     mse_path_ = learned("mse_path")
     dual_gap_ = learned("dual_gap")
     n_iter_ = learned("n_iter")
-
-    @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
-        """Choose the strength and learn from rows and their targets; a weight of two counts a row twice."""
-        split = self._for_splitter(sample_weight, params)
-        return self._fit_admitted(X, y, sample_weight, given_weight=sample_weight, split=split)
 
     def _fit(
         self, X: Table, y: Target, w: Weights, given_weight: UserWeights = None, split: Mapping[str, Any] = {}

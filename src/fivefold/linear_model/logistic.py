@@ -87,6 +87,18 @@ class LogLinearClassifier(SparseCoefficients, LinearClassifier):
         (1, d) and (1,) for two classes, (K, d) and (K,) for more.
     """
 
+    _: KW_ONLY
+    fit_intercept: bool = True
+    dual: bool = False
+    tol: NonNegative = 1e-4
+    intercept_scaling: Positive = 1
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
+    random_state: Seed = None
+    solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = "lbfgs"
+    max_iter: Index = 100
+    verbose: int | bool = 0
+    n_jobs: int | None = None
+
     def decision_function(self, X: UserTable) -> Any:
         """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
         X = self._admit(X)
@@ -107,7 +119,11 @@ def _warn_ignored(text: str) -> None:
     warn(f"LogisticRegression: {text}", UserWarning)
 
 
-class LogisticRegression(LogLinearClassifier):
+class LogisticRegression(
+    LogLinearClassifier,
+    keywords="C l1_ratio dual tol fit_intercept intercept_scaling class_weight random_state solver max_iter verbose "
+    "warm_start n_jobs",
+):
     """Linear log odds: the likeliest coefficients, shrunk by an L1 or L2 penalty.
 
     Parameters
@@ -154,17 +170,7 @@ class LogisticRegression(LogLinearClassifier):
     _: KW_ONLY
     C: Annotated[float, Range(0, open_low=True)] = 1.0
     l1_ratio: Fraction | None = 0.0
-    dual: bool = False
-    tol: NonNegative = 1e-4
-    fit_intercept: bool = True
-    intercept_scaling: Positive = 1
-    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
-    random_state: Seed = None
-    solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = "lbfgs"
-    max_iter: Index = 100
-    verbose: int | bool = 0
     warm_start: bool = False
-    n_jobs: int | None = None
     reference_class: Any = None  # a label of any kind
     stop_after: Count | None = None
 

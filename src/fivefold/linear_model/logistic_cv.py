@@ -27,7 +27,7 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import given_weights
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.params import Count, Index, NonNegative, Positive, Seed
+from fivefold.core.estimators.params import Count, Positive
 from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
 from fivefold.core.types import (
@@ -151,7 +151,11 @@ class LogisticPath:
         return risk, replace(end, x=zero_sum_coefficients(risk, end.x))
 
 
-class LogisticRegressionCV(LogLinearClassifier):
+class LogisticRegressionCV(
+    LogLinearClassifier,
+    keywords="Cs l1_ratios fit_intercept cv dual penalty scoring solver tol max_iter class_weight n_jobs verbose refit "
+    "intercept_scaling random_state",
+):
     """Logistic regression whose penalty is chosen by cross-validation along paths of strengths.
 
     Parameters
@@ -166,7 +170,7 @@ class LogisticRegressionCV(LogLinearClassifier):
     penalty
         kept for scikit-learn's signature: "l2" and "l1" are l1_ratios of 0 and 1, "elasticnet" takes l1_ratios.
     scoring
-        name of a score or a scorer, the larger the better; None and "warn" take the accuracy.
+        name of a score or a scorer, larger is better; None and "warn" take the accuracy.
     tol
         the objective ends at most a share tol^2 / 10 above its minimum.
     max_iter
@@ -203,20 +207,11 @@ class LogisticRegressionCV(LogLinearClassifier):
     _: KW_ONLY
     Cs: Count | list[Any] | tuple[Any, ...] | np.ndarray = 10
     l1_ratios: list[Any] | tuple[Any, ...] | np.ndarray | Literal["warn"] | None = "warn"
-    fit_intercept: bool = True
-    cv: Any = None
-    dual: bool = False
+    cv: Any = None  # a number of folds, a splitter, or pairs of row numbers
     penalty: Literal["l1", "l2", "elasticnet", "deprecated"] = "deprecated"
     scoring: str | Callable[..., Any] | None = "warn"
-    solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = "lbfgs"
-    tol: NonNegative = 1e-4
-    max_iter: Index = 100
-    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
-    n_jobs: int | None = None
-    verbose: int | bool = 0
     refit: bool = True
     intercept_scaling: Positive = 1.0
-    random_state: Seed = None
     use_legacy_attributes: bool | Literal["warn"] = "warn"
 
     takes = Takes(sparse=True, one_class=False)

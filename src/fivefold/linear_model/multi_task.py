@@ -22,7 +22,7 @@ from fivefold.linear_model.lasso import LassoBase
 
 CARD_STEPS = (
     "Centre columns and targets; make the Gram matrix if there are more rows than columns.",
-    "Take the columns in use and those nearest to being so.",
+    "Take the columns in use and those nearest to entering.",
     "Set the row of coefficients of each column to its own minimum in turn, extrapolating from the last passes.",
     "Check every column, and repeat until the duality gap is closed.",
 )

@@ -1,12 +1,12 @@
 """Probit regression: the likelihood with a Gaussian link, and the loss of the PAC-Bayes theorem.
 
-    likelihood    sum -ln Phi(m_i)      P(y = 1 | x) = Phi(w'x + b): a Gaussian nudge decides; convex
+    likelihood    sum -ln Phi(m_i)      P(y = 1 | x) = Phi(w'x + b): the sign of a noisy predictor; convex
     gibbs         sum Phi(-m_i)         expected errors of a classifier drawn from N(w, I); bounded, not convex
 
-with m = y (w'x + b), plus lambda/2 |w|^2 or lambda |w|_1. The second loss with |w|^2 (lambda = 2) is what the PAC-Bayes
-bound with a Gaussian prior asks to be made small, for rows of unit length; with a Laplace prior it is lambda |w|_1,
-which leaves coefficients exactly at zero. It is minimised from zero and from the logistic solution at several scales,
-and the best minimum is kept.
+with m = y (w'x + b), plus lambda/2 |w|^2 or lambda |w|_1. Minimising the second loss with |w|^2 (lambda = 2)
+minimises the PAC-Bayes bound with a Gaussian prior, for rows of unit length; with a Laplace prior the penalty is
+lambda |w|_1, which leaves coefficients exactly at zero. The second loss is minimised from zero and from the
+logistic solution at several scales, and the best minimum is kept.
 
 For L1, theory suggests a strength for columns scaled to at most one: the smaller of the length |Phi|_2 of a row (root
 of the mean square) and |w|_1 of the solution, which depends on the strength in turn: a fixed point.

@@ -16,19 +16,17 @@ from typing import Any, Literal
 import numpy as np
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative, Seed
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import (
     LinearClassifier,
     LinearModel,
-    centred_linear,
     decision_values,
     solve_unchecked,
     weights_or_none,
 )
-from fivefold.linear_model.solvers.ridge_solver import SOLVERS, by_nonnegative
+from fivefold.linear_model.ridge import RidgeEstimator
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class LabelSurfaces(LinearModel):
     """One surface per label: a row has the label where the surface is above zero."""
 
 
-class RidgeClassifier(LinearClassifier):
+class RidgeClassifier(RidgeEstimator, LinearClassifier, keywords="fit_intercept copy_X max_iter tol class_weight"):
     """Ridge regression on labels -1 and +1, one output per class.
 
     With several columns of zeros and ones as y a row has any number of labels, one output per label.
@@ -47,15 +45,8 @@ class RidgeClassifier(LinearClassifier):
         strength of the penalty.
     fit_intercept
         fit an intercept; without one the boundary passes through the origin.
-    copy_X, max_iter, tol, random_state
-        kept for scikit-learn's signature; X is never overwritten and the solution is direct.
     class_weight
         weight of each class, or "balanced": classes of equal weight.
-    solver
-        "cholesky" factors the normal equations, "svd" takes the singular values of X; the other names take "cholesky"
-        and reach the same optimum.
-    positive
-        keep every coefficient from being negative.
 
     Attributes
     ----------
@@ -65,10 +56,6 @@ class RidgeClassifier(LinearClassifier):
         shape (K, d), one row per class or label; (d,) for two classes, positive for the second.
     intercept_
         the scores at the origin.
-    solver_
-        the solver that was asked for, as scikit-learn names it; the route taken if that was "auto".
-    n_iter_
-        always 1: the solution is direct.
 
     Examples
     --------
@@ -80,14 +67,7 @@ class RidgeClassifier(LinearClassifier):
 
     alpha: NonNegative = 1.0
     _: KW_ONLY
-    fit_intercept: bool = True
-    copy_X: bool = True
-    max_iter: Count | None = None
-    tol: NonNegative = 1e-4
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
-    solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = "auto"
-    positive: bool = False
-    random_state: Seed = None
 
     takes = Takes(sparse=True, outputs=True)
     card = Card(
@@ -105,18 +85,12 @@ class RidgeClassifier(LinearClassifier):
         search={"alpha": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
     )
 
-    solver_ = learned("solver")
-    n_iter_ = learned("n_iter")
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         labels, K = y.ndim == 2, len(self.classes_)
         T = self._present(y) if labels else 2.0 * (y[:, None] == (np.arange(K) if K > 2 else 1)) - 1  # (n, K) or (n, 1)
-        route = by_nonnegative if self.positive else SOLVERS[self.solver]
-        alpha = np.full(T.shape[1], float(self.alpha))
+        alpha, route = np.full(T.shape[1], float(self.alpha)), self._route
         found = solve_unchecked(self, X, lambda: route(X, T, weights_or_none(w), alpha, self.fit_intercept))
-        coef = found.W.T if T.shape[1] > 1 else found.W[:, 0]  # as scikit-learn: two classes or one, one vector
-        solver = found.route if self.solver == "auto" else self.solver
-        model = centred_linear(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=solver)
+        model = self._surface(found, found.offset, X.dtype)
         if labels:
             self.classes_ = np.arange(T.shape[1])
         self.model_ = LabelSurfaces(**vars(model)) if labels else model

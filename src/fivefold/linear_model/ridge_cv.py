@@ -22,7 +22,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.callback import with_callbacks
 from sklearn.metrics import get_scorer
 
 from fivefold.core._sklearn import BaseEstimator, RegressorMixin
@@ -30,7 +29,6 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Positive
-from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.numerics.products import row_blocks
 from fivefold.core.numerics.table_moments import cross_moments
@@ -38,7 +36,7 @@ from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, finite_predictor, solve_unchecked, weights_or_none
-from fivefold.linear_model.model_selection.cv_folds import Fold, SplitterRouting, split_folds
+from fivefold.linear_model.model_selection.cv_folds import CrossValidatedRegressor, Fold, split_folds
 from fivefold.linear_model.solvers.least_squares_solver import EPS, MAX_MOMENT_COLUMNS, OVERFLOW_MESSAGE
 from fivefold.linear_model.solvers.ridge_solver import row_gram, weighted_means
 
@@ -73,7 +71,7 @@ class RidgeChoice:
     results: Array | None  # (n, alphas) or (n, outputs, alphas)
 
 
-class RidgeCV(SplitterRouting, Regressor):
+class RidgeCV(CrossValidatedRegressor):
     """Ridge regression whose penalty is chosen by leave-one-out, in closed form, or by cross-validation.
 
     Parameters
@@ -81,7 +79,7 @@ class RidgeCV(SplitterRouting, Regressor):
     alphas
         penalties to try, all positive.
     scoring
-        name of a score or a scorer, to be large; None takes the negative mean squared error, or with `cv` R^2.
+        name of a score or a scorer, larger is better; None takes the negative mean squared error, or with `cv` R^2.
     cv
         None leaves out each row in turn, with all its weight; a number of folds, a splitter, or pairs of row numbers.
     gcv_mode
@@ -115,7 +113,7 @@ class RidgeCV(SplitterRouting, Regressor):
     _: KW_ONLY
     fit_intercept: bool = True
     scoring: str | Callable[..., Any] | None = None
-    cv: Any = None
+    cv: Any = None  # a number of folds, a splitter, or pairs of row numbers
     gcv_mode: Literal["auto", "svd", "eigen"] | None = None
     store_cv_results: bool = False
     alpha_per_target: bool = False
@@ -136,8 +134,6 @@ class RidgeCV(SplitterRouting, Regressor):
 
     alpha_ = learned("alpha")
     best_score_ = learned("score")
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
 
     @property
     def cv_results_(self) -> Array:
@@ -146,12 +142,6 @@ class RidgeCV(SplitterRouting, Regressor):
         if results is None:
             raise AttributeError("RidgeCV has no 'cv_results_' unless store_cv_results=True")
         return results
-
-    @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
-        """Choose the penalty and learn from rows and their targets; a weight of two counts a row twice."""
-        split = self._for_splitter(sample_weight, params)
-        return self._fit_admitted(X, y, sample_weight, given_weight=sample_weight, split=split)
 
     def _fit(
         self, X: Table, y: Target, w: Weights, given_weight: UserWeights = None, split: Mapping[str, Any] = {}

@@ -60,7 +60,7 @@ class LaplacePosterior:
 
 
 class BayesianLogisticRegression(LinearRiskClassifier, keywords="alpha"):
-    """Logistic regression with a Gaussian prior and probabilities that know what the data left open.
+    """Logistic regression with a Gaussian prior; probabilities account for the uncertainty of the weights.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class BayesianLogisticRegression(LinearRiskClassifier, keywords="alpha"):
             "Find the mode of the posterior for a precision of the prior.",
             "Raise or lower the precision until it agrees with the number of weights the data determine.",
             "Take the Hessian at the mode as the precision of the posterior.",
-            "Shrink each predictor by what its variance costs, then the link.",
+            "Shrink each predictor according to its variance, then apply the link.",
         ),
         source="MacKay (1992); Spiegelhalter & Lauritzen (1990)",
         see_also=("ProbitRegression", "BayesianLinearRegression"),

@@ -57,7 +57,7 @@ class RidgePosterior:
     alpha: float
     lambda_: float | Vector  # one, or one per weight
     sigma: Array  # (d, d)
-    scores: Vector | list[float]  # an empty list if none was asked for, as scikit-learn has it
+    scores: Vector | list[float]  # an empty list without compute_score, as in scikit-learn
     n_iter: int
     offset: Array  # (d,) means that rows are centred by
     scale: Array  # (d,) ones
@@ -84,7 +84,7 @@ class EvidenceRegressor(Regressor):
     Attributes
     ----------
     scores_
-        the log evidence, if `compute_score` asked for it.
+        the log evidence, if `compute_score` is True.
     n_iter_
         updates made.
     X_offset_, X_scale_

@@ -9,8 +9,8 @@ where c0 solves the problem without a penalty, up to rounding, and r0 and g are 
 gradient, both taken from the residuals themselves: so the error of a nearly perfect fit keeps its digits. A
 decomposition costs as much as one fit; a further kappa costs nothing.
 
-There are two ways to it. The Gram matrix Z'Z is quick. If its eigenvalues spread so far that the small ones are
-rounding, or there are fewer rows than columns, a triangular factor of (1, X, y) is computed instead; factors of batches
+The decomposition comes from the Gram matrix Z'Z, which is quick. If its eigenvalues spread so far that the small ones
+are rounding, or there are fewer rows than columns, it comes from a triangular factor of (1, X, y); factors of batches
 of rows merge, so that a model can be updated.
 """
 

@@ -119,7 +119,7 @@ class LikelihoodRegressor(Regressor):
     n_iter_
         passes over the rows.
     coef_, intercept_
-        of the log mean.
+        of the linear predictor: with the log link, of the log mean.
     """
 
     _: KW_ONLY
@@ -258,11 +258,6 @@ class GeneralizedLinearRegressor(LikelihoodRegressor, keywords="family link"):
         "normal", "poisson", "binomial" (shares between 0 and 1), "gamma" or "inverse gaussian".
     link
         "canonical", or "identity", "log", "logit", "probit", "cloglog", "inverse", "inverse squared", "root".
-
-    Attributes
-    ----------
-    coef_, intercept_
-        of the linear predictor.
 
     Examples
     --------

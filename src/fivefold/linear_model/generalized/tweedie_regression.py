@@ -35,11 +35,6 @@ class TweedieRegressor(ScikitLikelihoodRegressor, keywords="power alpha fit_inte
     link
         "auto" is the identity for a power of zero or less, and the log above.
 
-    Attributes
-    ----------
-    coef_, intercept_
-        of the linear predictor.
-
     Examples
     --------
     >>> from fivefold.linear_model import TweedieRegressor

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from fivefold.core._sklearn import _check_method_params
 from fivefold.core._sklearn import _routing_enabled as routing_enabled
-from fivefold.core.types import Indices, Table, Target, UserWeights
+from fivefold.core.types import Indices, Table, Target, UserTable, UserTarget, UserWeights
+from fivefold.linear_model.base import SurfaceRegressor
 
 Fold = tuple[Indices, Indices]  # rows to train on, rows to judge by
 
 
-class SplitterRouting:
-    """For a method with `cv`: what fit is given beyond weights goes to the splitter, by scikit-learn's routing.
+class CrossValidatedRegressor(SurfaceRegressor):
+    """Chooses its penalty by folds of the rows; what fit is given beyond weights goes to the splitter `cv`."""
 
-    Parameters
-    ----------
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
+    if TYPE_CHECKING:
+        cv: Any  # a number of folds, a splitter, or pairs of row numbers
 
-    Attributes
-    ----------
-    intercept_
-        the prediction at the origin.
-    """
-
-    cv: Any
+    @with_callbacks
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
+        """Choose the penalty and learn from rows and their targets; a weight of two counts a row twice."""
+        split = self._for_splitter(sample_weight, params)
+        return self._fit_admitted(X, y, sample_weight, given_weight=sample_weight, split=split)
 
     def get_metadata_routing(self) -> Any:
-        """What the splitter asks for."""
+        """The metadata that the splitter requests."""
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
 

@@ -20,6 +20,8 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online.output_training import (
+    ZERO_START,
+    GivenStart,
     PassesFactory,
     PassEstimator,
     densify_model,
@@ -92,7 +94,7 @@ class OnlineEstimator(PassEstimator):
         sample_weight: UserWeights = None,
     ) -> Self:
         """Learn from rows and their targets, starting at given coefficients; a weight of two counts a row twice."""
-        return self._fit_admitted(X, y, sample_weight, coef_init=coef_init, intercept_init=intercept_init)
+        return self._fit_admitted(X, y, sample_weight, start=GivenStart(coef_init, intercept_init))
 
     def sparsify(self) -> Self:
         """Keep the coefficients as a sparse matrix."""
@@ -106,12 +108,15 @@ class OnlineEstimator(PassEstimator):
         self.model_ = densify_model(self.model_)
         return self
 
-    def _warm(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> tuple[ArrayLike | None, ArrayLike | None]:
+    def _warm(self, start: GivenStart) -> GivenStart:
         """Coefficients to start from: those given, or else those of the last fit if warm_start kept it."""
         if not self.__sklearn_is_fitted__():
-            return coef, intercept
+            return start
         surface = densify_model(self.model_).surface
-        return surface.coef if coef is None else coef, surface.intercept if intercept is None else intercept
+        return GivenStart(
+            surface.coef if start.coef is None else start.coef,
+            surface.intercept if start.intercept is None else start.intercept,
+        )
 
     def _holdout_share(self) -> float | None:
         return self.validation_fraction if self.early_stopping else None
@@ -157,24 +162,15 @@ class OnlineClassifier(OnlineEstimator, Classifier):
         eta = self._predictors(X)
         return eta[:, 0] if eta.shape[1] == 1 else eta
 
-    def _fit(
-        self,
-        X: Table,
-        y: Target,
-        w: Weights,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-    ) -> None:
-        self.model_ = self._trained(X, y, w, coef_init, intercept_init, sgd_passes)
+    def _fit(self, X: Table, y: Target, w: Weights, start: GivenStart = ZERO_START) -> None:
+        self.model_ = self._trained(X, y, w, start, sgd_passes)
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:
         self.model_ = self._updated(X, y, w, sgd_passes)
 
-    def _trained(
-        self, X: Table, y: Codes, w: Weights, coef: ArrayLike | None, intercept: ArrayLike | None, passes: PassesFactory
-    ) -> OnlineFit:
+    def _trained(self, X: Table, y: Codes, w: Weights, start: GivenStart, passes: PassesFactory) -> OnlineFit:
         K, plan = len(self.classes_), self._plan()
-        x0 = self._start(1 if K == 2 else K, X.shape[1], plan, *self._warm(coef, intercept))
+        x0 = self._start(1 if K == 2 else K, X.shape[1], plan, self._warm(start))
         return fit_outputs(self, X, one_vs_rest_targets(y, K), w, self._step_factors(y, w), plan, x0, passes)
 
     def _updated(self, X: Table, y: Codes, w: Weights, passes: PassesFactory) -> OnlineFit:
@@ -200,15 +196,8 @@ class OnlineClassifier(OnlineEstimator, Classifier):
     def _predictors(self, X: Table) -> Matrix:
         return predictor(self.model_.surface, X)
 
-    def _start(
-        self,
-        outputs: int,
-        d: int,
-        plan: TrainingPlan,
-        coef: ArrayLike | None = None,
-        intercept: ArrayLike | None = None,
-    ) -> Matrix:
-        return start_points(type(self).__name__, outputs, d, plan, coef, intercept)
+    def _start(self, outputs: int, d: int, plan: TrainingPlan, start: GivenStart = ZERO_START) -> Matrix:
+        return start_points(type(self).__name__, outputs, d, plan, start)
 
     def _scores(self, X: Table) -> Matrix:
         eta = self._predictors(X)

@@ -99,12 +99,12 @@ class DeltaRule(DecayingRateEstimator, Regressor):
     takes = Takes(sparse=True, outputs=True)
     card = Card(
         applications=("regression",),
-        use="Rows that keep coming and a target that may drift; a first neural unit. Scale the columns first. Where "
-        "all rows are at hand, LinearRegression is exact and faster.",
+        use="Rows that arrive as a stream and a target that may drift; a first neural unit. Scale the columns first. "
+        "Where all rows are available, LinearRegression is exact and faster.",
         steps=(
             "Take the next row and its output.",
             "Add the rate times (desired - actual) times the row to the coefficients.",
-            "Lower the rate as it goes; stop when a pass gains less than tol.",
+            "Lower the rate with every step; stop when a pass gains less than tol.",
         ),
         source="Widrow & Hoff (1960)",
         see_also=("SGDRegressor", "OnlineSoftmax"),
@@ -136,7 +136,7 @@ class DeltaRule(DecayingRateEstimator, Regressor):
         self.model_ = self._shaped(model, plan, y.ndim)
 
     def _shaped(self, model: OnlineFit, plan: TrainingPlan, dimensions: int) -> OnlineFit:
-        """As scikit-learn: one output, one vector and one number."""
+        """As in scikit-learn: the coefficients of one output are a vector, its intercept a number."""
         if dimensions == 1:
             surface = model.surface
             model = replace(model, surface=replace(surface, coef=surface.coef[0], intercept=surface.intercept[0]))
@@ -204,12 +204,12 @@ class OnlineSoftmax(
     takes = Takes(sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
-        use="Rows that keep coming, several classes, probabilities wanted; a first neural layer. Scale the columns "
-        "first. Where all rows are at hand, a solver of logistic regression is exact and faster.",
+        use="Rows that arrive as a stream, several classes, probabilities wanted; a first neural layer. Scale the "
+        "columns first. Where all rows are available, a solver of logistic regression is exact and faster.",
         steps=(
             "Take the next row and the probabilities of its classes.",
             "Add the rate times (label - probability) times the row to each class's coefficients.",
-            "Lower the rate as it goes; stop when a pass gains less than tol.",
+            "Lower the rate with every step; stop when a pass gains less than tol.",
         ),
         source="Widrow & Hoff (1960); Bridle (1990)",
         see_also=("SGDClassifier", "DeltaRule"),

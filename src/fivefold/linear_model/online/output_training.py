@@ -107,6 +107,16 @@ class PassEstimator(Estimator):
         return False
 
 
+class GivenStart(NamedTuple):
+    """Coefficients (outputs, d) and intercepts (outputs,) to start from; None is zero."""
+
+    coef: ArrayLike | None = None
+    intercept: ArrayLike | None = None
+
+
+ZERO_START = GivenStart()
+
+
 class HoldoutSplit(NamedTuple):
     """Rows to train on, rows to validate on, and the score on the latter."""
 
@@ -115,15 +125,9 @@ class HoldoutSplit(NamedTuple):
     score_function: ScoreFunction
 
 
-def start_points(
-    name: str,
-    outputs: int,
-    d: int,
-    plan: TrainingPlan,
-    coef: ArrayLike | None = None,
-    intercept: ArrayLike | None = None,
-) -> Matrix:
-    """A point for each output, from coefficients (outputs, d) and intercepts (outputs,), zero where they are None."""
+def start_points(name: str, outputs: int, d: int, plan: TrainingPlan, start: GivenStart = ZERO_START) -> Matrix:
+    """The point that each output starts from."""
+    coef, intercept = start
     W = np.zeros((outputs, d)) if coef is None else np.asarray(coef, dtype=np.float64)
     b = np.zeros(outputs) if intercept is None else np.asarray(intercept, dtype=np.float64).reshape(-1)
     if W.size != outputs * d or (outputs > 1 and W.shape != (outputs, d)):

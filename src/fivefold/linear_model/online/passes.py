@@ -229,7 +229,7 @@ def sgd_pass(stream: RowStream, x: Array, memory: PassMemory, order: Indices) ->
     v = x[: m - 1]
     mean = x[m:-1] if plan.average else np.zeros(m - 1)
     z = np.array([x[m - 1], x[-1], memory.t, memory.eta, memory.l1_due, 0.0, 0.0])
-    if plan.average and plan.average >= memory.t:  # the mean begins in this pass or later: drop what stood in for it
+    if plan.average and plan.average >= memory.t:  # the mean begins in this pass or later: drop its placeholder
         mean[:] = 0.0
     sgd_epoch(stream.rows, stream.y, stream.s, order, v, mean, l1_applied, z, *stream.loop_arguments)
     b, b_mean, t, _, l1_due, value, moved = z.tolist()

@@ -22,7 +22,6 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse, vstack
 
 from fivefold.core.admission.takes import Takes
@@ -33,7 +32,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Indices, Matrix, Table, Target, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel
 from fivefold.linear_model.online.base import OnlineClassifier
-from fivefold.linear_model.online.output_training import INITIAL_RANGE, start_points
+from fivefold.linear_model.online.output_training import INITIAL_RANGE, ZERO_START, GivenStart
 from fivefold.linear_model.online.passes import OnlineFit, Passes, PassMemory, RowStream, TrainingPlan
 from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 from fivefold.optim.minimise import State
@@ -64,7 +63,7 @@ class PocketPasses(Passes):
     ) -> tuple[Array, PassMemory, float, int]:
         x, hits, z = x.copy(), np.empty(len(order), dtype=np.uint8), np.array([0.0, 0.0, np.inf])
         now, best = np.split(x, 2)
-        # what the pocket is worth on these rows
+        # the score of the pocket on these rows
         loop.pocket_update(stream.rows, stream.y, stream.visit_weight, best.copy(), best, z)
         moved = _correct(stream, now, memory.eta, order, hits, best, z)
         return x, memory._replace(t=memory.t + len(order)), float(z[2] / stream.visit_weight.sum()), moved
@@ -186,7 +185,7 @@ class Perceptron(
     takes = Takes(sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
-        use="Separable rows, a quick first boundary, rows that keep coming. Classes that overlap need the pocket, the "
+        use="Separable rows, a quick first boundary, a stream of rows. Classes that overlap need the pocket, the "
         "mean or the vote, or better a method with a margin.",
         steps=(
             "Take the next row and its sign under the present coefficients.",
@@ -222,35 +221,20 @@ class Perceptron(
             return VotingPasses(seed, t, logs[-1])
         return VARIANTS.get(self.variant, Passes)(seed, t)
 
-    def _start(
-        self,
-        outputs: int,
-        d: int,
-        plan: TrainingPlan,
-        coef: ArrayLike | None = None,
-        intercept: ArrayLike | None = None,
-    ) -> Array:
-        x = start_points("Perceptron", outputs, d, plan, coef, intercept)
-        if coef is None and self.init != "zeros":
+    def _start(self, outputs: int, d: int, plan: TrainingPlan, start: GivenStart = ZERO_START) -> Matrix:
+        if start.coef is None and self.init != "zeros":
             rng = check_random_state(self.random_state)
             W = (
                 np.ones((outputs, d))
                 if self.init == "ones"
                 else rng.uniform(-INITIAL_RANGE, INITIAL_RANGE, size=(outputs, d))
             )
-            x = start_points("Perceptron", outputs, d, plan, W, intercept)
-        return x
+            start = start._replace(coef=W)
+        return super()._start(outputs, d, plan, start)
 
-    def _fit(
-        self,
-        X: Table,
-        y: Target,
-        w: Weights,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-    ) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights, start: GivenStart = ZERO_START) -> None:
         logs: list[MistakesLog] = []
-        model = self._trained(X, y, w, coef_init, intercept_init, partial(self._passes, logs))
+        model = self._trained(X, y, w, start, partial(self._passes, logs))
         self.model_ = self._voted(model, logs, X, y, w, ()) if self.variant == "voted" else model
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:

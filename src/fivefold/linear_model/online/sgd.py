@@ -16,7 +16,6 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -30,6 +29,8 @@ from fivefold.core.types import Array, Sparse, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online.base import OnlineClassifier, OnlineEstimator
 from fivefold.linear_model.online.output_training import (
+    ZERO_START,
+    GivenStart,
     densify_model,
     fit_outputs,
     online_fit,
@@ -74,7 +75,7 @@ STEP_RULES = {"pa1": loop.PA1_STEP, "pa2": loop.PA2_STEP}
 CARD_STEPS = (
     "Take the rows in random order.",
     "Shrink the coefficients a little, and step against the slope of the row's loss.",
-    "Lower the rate as it goes; stop when a pass gains less than tol.",
+    "Lower the rate with every step; stop when a pass gains less than tol.",
 )
 PROBABILITY_LINKS = {"log_loss": expit, "modified_huber": lambda eta: (np.clip(eta, -1, 1) + 1) / 2}
 
@@ -90,12 +91,12 @@ class SGDEstimator(OnlineEstimator):
         where the Huber loss bends, and half the width of the insensitive tubes.
     learning_rate
         "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
-        stops, then a fifth of it; "pa1" and "pa2" (losses "hinge" and "epsilon_insensitive" only) take the step that
-        the row's own loss asks for.
+        stops, then a fifth of it; "pa1" and "pa2" (losses "hinge" and "epsilon_insensitive" only) take the
+        step that removes the loss of the row, or a part of it.
     eta0
         the rate, the first one, or the longest step of "pa1" and "pa2".
     power_t
-        how fast "invscaling" falls.
+        exponent of the rate "invscaling".
     average
         keep the mean of the coefficients over all steps, or over those from this step on.
     """
@@ -171,7 +172,7 @@ class SGDClassifier(
     takes = Takes(sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
-        use="Very many rows, sparse text, or rows that keep coming (partial_fit). Scale the columns first. For data "
+        use="Very many rows, sparse text, or a stream of rows (partial_fit). Scale the columns first. For data "
         "that fit in memory a solver that converges gives a better and steadier answer.",
         steps=CARD_STEPS,
         source="Robbins & Monro (1951); Zhang (2004); Bottou (2012)",
@@ -241,7 +242,7 @@ class SGDRegressor(
     loss_functions: ClassVar[dict[str, tuple[Any, ...]]] = {name: LOSS_FUNCTIONS[name] for name in REGRESSION_LOSSES}
     card = Card(
         applications=("regression",),
-        use="Very many rows, sparse columns, or rows that keep coming (partial_fit). Scale columns and target first. "
+        use="Very many rows, sparse columns, or a stream of rows (partial_fit). Scale columns and target first. "
         "For data that fit in memory a solver that converges gives a better and steadier answer.",
         steps=CARD_STEPS,
         source="Robbins & Monro (1951); Zhang (2004); Bottou (2012)",
@@ -272,16 +273,9 @@ class SGDRegressor(
         X = self._admit(X)
         return predictor(self.model_.surface, X)[:, 0]
 
-    def _fit(
-        self,
-        X: Table,
-        y: Target,
-        w: Weights,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-    ) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights, start: GivenStart = ZERO_START) -> None:
         plan = self._plan()
-        x0 = start_points(type(self).__name__, 1, X.shape[1], plan, *self._warm(coef_init, intercept_init))
+        x0 = start_points(type(self).__name__, 1, X.shape[1], plan, self._warm(start))
         self.model_ = fit_outputs(self, X, [y], w, [1.0], plan, x0)
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:

@@ -42,7 +42,7 @@ MAX_ENTRIES_EXTENDED = 2**14  # "small" tables have at most this many entries: t
 # by the reciprocal condition of Z'Z, columns of unit length:
 EXTENDED_RCOND = 1e-4  # below it a small table takes the route "refined"
 SMALL_CORRECTION_RCOND = 1e-2  # below it the solution of a small table is corrected once from its residuals
-CORRECTION_RCOND = 1e-4  # below it that of any other table is
+CORRECTION_RCOND = 1e-4  # below it that of a larger table is
 MIN_MOMENT_RCOND = 1e-9  # below it the moments are too inaccurate, and QR is used
 RESUM_SHARE = 1e-6  # residual squares below this share of the target's are summed again, from the residuals
 MAX_DENSE_ENTRIES = 2**24  # a sparse table of at most this many entries may be made dense
