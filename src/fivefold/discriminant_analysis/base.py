@@ -7,7 +7,7 @@ Terms that the classes share, such as a common determinant, may be left out of g
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Matrix, Target, UserTable, Vector, Weights
+
+UserPriors: TypeAlias = Any  # as users pass them: anything that becomes an array of numbers, or None
+ClassLabel: TypeAlias = Any  # an entry of classes_: text, a number or a truth value
 
 
 class learned_matrices(learned_in_dtype):
@@ -76,7 +79,7 @@ class GaussianDiscriminant(Classifier):
         map_parts(lambda lo, hi: np.exp(logs[lo:hi], out=logs[lo:hi]), len(logs))
         return logs
 
-    def _priors(self, y: Target, w: Weights, given: Any) -> Vector:
+    def _priors(self, y: Target, w: Weights, given: UserPriors) -> Vector:
         """The given priors, or else the shares of the classes."""
         K, name = len(self.classes_), type(self).__name__
         if given is None:
@@ -89,7 +92,7 @@ class GaussianDiscriminant(Classifier):
         warn(f"{name}: the priors do not sum to 1; they are divided by their sum")
         return priors / priors.sum()
 
-    def _index(self, label: Any) -> int:
+    def _index(self, label: ClassLabel) -> int:
         """The code of a class label."""
         found = np.flatnonzero(self.classes_ == label)
         if not len(found):

@@ -26,7 +26,13 @@ from fivefold.core.estimators.transformer_mixins import ClassAxesMixin
 from fivefold.core.numerics.products import affine
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
-from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_matrices, log_priors
+from fivefold.discriminant_analysis.base import (
+    ClassLabel,
+    GaussianDiscriminant,
+    UserPriors,
+    learned_matrices,
+    log_priors,
+)
 from fivefold.discriminant_analysis.boundaries import ClassHyperplane
 from fivefold.discriminant_analysis.lda_solvers import SOLVERS, DiscriminantMetric
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
@@ -119,7 +125,7 @@ class LinearDiscriminantAnalysis(ClassAxesMixin, GaussianDiscriminant):
 
     solver: Literal["svd", "lsqr", "eigen"] = "svd"
     shrinkage: Fraction | Literal["auto"] | None = None
-    priors: Any = None  # anything that becomes an array of numbers
+    priors: UserPriors = None
     n_components: Count | None = None
     store_covariance: bool = False
     tol: NonNegative = 1e-4
@@ -174,7 +180,7 @@ class LinearDiscriminantAnalysis(ClassAxesMixin, GaussianDiscriminant):
         scores = affine(X, model.metric.centre, model.coef.T, model.discriminant_at_centre)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def hyperplane(self, i: Any, j: Any) -> ClassHyperplane:
+    def hyperplane(self, i: ClassLabel, j: ClassLabel) -> ClassHyperplane:
         """The boundary between two classes, by label: w.(x - x0) = 0, positive on the side of i."""
         priors, means, slope = self.model_.priors, self.model_.means, self.model_.metric.slope
         a, b = self._index(i), self._index(j)

@@ -20,7 +20,13 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Fraction, NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.types import Table, Target, Weights
-from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_matrices, log_priors
+from fivefold.discriminant_analysis.base import (
+    ClassLabel,
+    GaussianDiscriminant,
+    UserPriors,
+    learned_matrices,
+    log_priors,
+)
 from fivefold.discriminant_analysis.boundaries import Quadric
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
 from fivefold.distributions.gaussian import Array, Full, Gaussian, GaussianMembers, GroupMoments, GroupWeights
@@ -103,7 +109,7 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
     _: KW_ONLY
     solver: Literal["svd", "eigen"] = "svd"
     shrinkage: Fraction | Literal["auto"] | None = None
-    priors: Any = None  # anything that becomes an array of numbers
+    priors: UserPriors = None
     reg_param: Fraction = 0.0
     store_covariance: bool = False
     tol: NonNegative = 1e-4
@@ -148,7 +154,7 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
                 "defined; give two rows or more of every class, or take the linear form"
             )
 
-    def quadric(self, i: Any, j: Any) -> Quadric:
+    def quadric(self, i: ClassLabel, j: ClassLabel) -> Quadric:
         """The boundary between two classes, by label: x' A x + b' x + c = 0, positive on the side of i."""
         pair, model = [self._index(i), self._index(j)], self.model_
         return Quadric.between(model.means[pair], model.members.covariance.precision[pair], model.levels[pair])

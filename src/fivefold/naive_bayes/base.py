@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from fivefold.naive_bayes.likelihoods.smoothing import (
 )
 
 Number = TypeVar("Number", bound=np.number[Any])
+UserShares: TypeAlias = Any  # class shares as users pass them: anything that becomes an array of numbers, or None
 
 
 class ClassPrior:
@@ -148,7 +149,7 @@ class NaiveBayes(BayesClassifier):
         """The class shares, from the weight of the rows of each class (K,)."""
         raise TypeError(f"{type(self).__name__} does not say where class shares come from")
 
-    def _members(self, family: Family, stats: Any, smoothing: Smoothing) -> Any:  # those of the family
+    def _members(self, family: Family, stats: Any, smoothing: Smoothing) -> Any:  # of the kinds that the family has
         return fit_smoothed(family, stats, smoothing)
 
     def _joint_log_prob(self, X: Table) -> Matrix:
@@ -188,7 +189,7 @@ class LearnedPriorMixin:
     """
 
     fit_prior: bool
-    class_prior: Any
+    class_prior: UserShares
     classes_: Labels
 
     def _class_shares(self, weight: Vector) -> Vector:
@@ -215,7 +216,7 @@ class SampleMixin:
         return self.model_.members.sample(codes, rng), self.classes_[codes]
 
 
-def class_shares(estimator: HasClasses, given: Any, weight: Vector, learn: bool = True) -> Vector:
+def class_shares(estimator: HasClasses, given: UserShares, weight: Vector, learn: bool = True) -> Vector:
     """Class shares: those given, those among the rows, or equal ones."""
     K = len(weight)
     if given is None:

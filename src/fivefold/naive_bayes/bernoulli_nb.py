@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from math import isnan
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -21,7 +20,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.family import Family
-from fivefold.naive_bayes.base import SampleMixin
+from fivefold.naive_bayes.base import SampleMixin, UserShares
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
 
@@ -74,7 +73,7 @@ class BernoulliNB(SampleMixin, LogLinearNB):
     force_alpha: bool = True
     binarize: NonNegative | None = 0.0
     fit_prior: bool = True
-    class_prior: Any = None  # anything that becomes an array of numbers
+    class_prior: UserShares = None
 
     @property
     def feature_log_prob_(self) -> Matrix:

@@ -23,7 +23,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Indices, Matrix, Table
 from fivefold.distributions.categorical import Categorical, split_by_column
 from fivefold.distributions.family import Family
-from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes, SampleMixin
+from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes, SampleMixin, UserShares
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, checked_alpha
 
 MAX_CATEGORY_CODE = 1_000_000  # a larger number was surely not meant as a code, and its table would fill the memory
@@ -79,7 +79,7 @@ class CategoricalNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
     alpha: NonNegative = 1.0
     force_alpha: bool = True
     fit_prior: bool = True
-    class_prior: Any = None  # anything that becomes an array of numbers
+    class_prior: UserShares = None
     min_categories: Count | list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
     @property

@@ -10,7 +10,6 @@ on many rows. With `norm` the weights of a class are divided by their sum. The s
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from fivefold.core.types import Matrix, Table, Vector
 from fivefold.distributions.family import Family
 from fivefold.distributions.multinomial import Multinomial, MultinomialMembers
 from fivefold.distributions.statistics.counts import Totals, affine_log_density
+from fivefold.naive_bayes.base import UserShares
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
 
@@ -74,7 +74,7 @@ class ComplementNB(LogLinearNB):
     alpha: Alpha = 1.0
     force_alpha: bool = True
     fit_prior: bool = True
-    class_prior: Any = None  # anything that becomes an array of numbers
+    class_prior: UserShares = None
     norm: bool = False
 
     @property

@@ -10,7 +10,6 @@ is left out.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned_in_dtype
@@ -19,7 +18,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, Vector
 from fivefold.distributions.family import Family
 from fivefold.distributions.gaussian import Diagonal, Gaussian
-from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
+from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, UserShares, class_shares
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, variance_floor
 
 
@@ -70,7 +69,7 @@ class GaussianNB(SampleMixin, NaiveBayes):
     )
 
     _: KW_ONLY
-    priors: Any = None  # anything that becomes an array of numbers
+    priors: UserShares = None
     var_smoothing: NonNegative = 1e-9
 
     class_count_ = learned_in_dtype("stats.weight")

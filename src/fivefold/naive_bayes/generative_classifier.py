@@ -25,7 +25,7 @@ from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, Target, UserWeights, Vector, Weights
 from fivefold.mixture import GaussianMixture
-from fivefold.naive_bayes.base import BayesClassifier, ClassPrior, Number, class_shares
+from fivefold.naive_bayes.base import BayesClassifier, ClassPrior, Number, UserShares, class_shares
 
 
 class DensityEstimator(Protocol):
@@ -87,7 +87,7 @@ class GenerativeClassifier(BayesClassifier):
 
     estimator: Learner | None = None
     _: KW_ONLY
-    priors: Any = None  # anything that becomes an array of numbers
+    priors: UserShares = None
 
     densities_ = learned("densities")
 

@@ -26,7 +26,7 @@ from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.distributions.poisson import Poisson
 from fivefold.distributions.product import Part, Product
-from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes, SampleMixin
+from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes, SampleMixin, UserShares
 from fivefold.naive_bayes.categorical_nb import category_counts, known_categories
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing
 
@@ -97,7 +97,7 @@ class MixedNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
     alpha: NonNegative = 1.0
     var_smoothing: NonNegative = 1e-9
     fit_prior: bool = True
-    class_prior: Any = None  # anything that becomes an array of numbers
+    class_prior: UserShares = None
 
     parts_ = learned("family.parts")
 

@@ -12,14 +12,13 @@ Missing counts are refused: counts are shares of one total, so a gap would chang
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table
 from fivefold.distributions.family import Family
 from fivefold.distributions.multinomial import Multinomial
-from fivefold.naive_bayes.base import SampleMixin
+from fivefold.naive_bayes.base import SampleMixin, UserShares
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
 
@@ -70,7 +69,7 @@ class MultinomialNB(SampleMixin, LogLinearNB):
     alpha: Alpha = 1.0
     force_alpha: bool = True
     fit_prior: bool = True
-    class_prior: Any = None  # anything that becomes an array of numbers
+    class_prior: UserShares = None
 
     @property
     def feature_log_prob_(self) -> Matrix:

@@ -10,7 +10,6 @@ missing count is left out. The factorials, the same for every class, are left ou
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
@@ -18,7 +17,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Table
 from fivefold.distributions.family import Family
 from fivefold.distributions.poisson import Poisson
-from fivefold.naive_bayes.base import SampleMixin
+from fivefold.naive_bayes.base import SampleMixin, UserShares
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
 
@@ -69,7 +68,7 @@ class PoissonNB(SampleMixin, LogLinearNB):
     _: KW_ONLY
     alpha: Alpha = 1.0
     fit_prior: bool = True
-    class_prior: Any = None  # anything that becomes an array of numbers
+    class_prior: UserShares = None
 
     rate_ = learned("members.rate")
 

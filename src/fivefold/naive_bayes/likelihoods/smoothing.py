@@ -42,7 +42,7 @@ class Smoothing:
 
 
 @singledispatch
-def fit_smoothed(family: Family, stats: Any, smoothing: Smoothing) -> Any:
+def fit_smoothed(family: Family, stats: Any, smoothing: Smoothing) -> Any:  # of the kinds that the family has
     """The members of the classes; a family without a rule here is fitted without smoothing."""
     return family.fit(stats)
 
@@ -91,7 +91,7 @@ def variance_floor(stats: GroupMoments, share: float) -> float:
     return np.float64(share * (variance.max() or 1.0))
 
 
-def checked_alpha(estimator: Classifier, alpha: Any, force: bool, shape: tuple[int, int]) -> Array:
+def checked_alpha(estimator: Classifier, alpha: Alpha, force: bool, shape: tuple[int, int]) -> Array:
     """alpha as an array that broadcasts to `shape`, which is (classes, columns)."""
     name, given = type(estimator).__name__, np.asarray(alpha, dtype=np.float64)
     if given.shape not in ((), shape, shape[1:]) or not (given >= 0).all():
