@@ -270,7 +270,7 @@ def test_all_labels_are_supervised_and_partial_ones_are_kept():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (np.full(400, 3), r"components 0 .. 2, and -1 where not known"),
+        (np.full(400, 3), r"components 0 .. 2, and -1 where they are not known"),
         (np.zeros(399, dtype=int), r"\(400,\) components or a mask \(400, 3\); got shape \(399, 3\)"),
         (np.zeros((400, 3), dtype=bool), "allow no component for row 0"),
     ],
@@ -345,7 +345,7 @@ def test_verbose_prints_the_progress_and_ctrl_c_keeps_the_best(capsys):
     class Tired(GaussianMixture):
         """Interrupted at the third step."""
 
-        def _talk(self, monitor, weight):
+        def _verbose_monitor(self, monitor, weight):
             seen = []
 
             def talk(model, value):

@@ -1,4 +1,4 @@
-"""Minorise-maximise: climb a function by maximising lower bounds that touch it.
+"""Minorise-maximise: increase a function by maximising lower bounds that touch it.
 
     b(x, a) <= f(x),   b(a, a) = f(a)   =>   f(argmax_x b(x, a)) >= b(argmax_x b(x, a), a) >= f(a)
 
@@ -24,7 +24,7 @@ BoundMaximiser = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class MMState:
-    """A point, the function to climb, and the way to the top of the bound that touches it at a point."""
+    """A point, the function to maximise, and a function that maximises the bound touching it at a point."""
 
     point: Array
     objective: ScalarFunction
@@ -48,16 +48,16 @@ def minorise_maximise(
 ) -> EMResult[MMState]:
     """Maximise `objective` from `start`.
 
-    Give the bound, bound(x, a), to be maximised numerically, or `climb`, climb(a) = argmax_x bound(x, a), where that
-    is known.
+    Give either `bound`, bound(x, a), which is maximised numerically, or `climb`, climb(a) = argmax_x bound(x, a), if
+    that is known.
     """
     if climb is None:
         if bound is None:
-            raise ValueError("minorise needs a bound, or climb, the way to its maximum")
-        climb = _numerically(bound)
+            raise ValueError("minorise_maximise needs a bound, or climb, a function that returns its maximum")
+        climb = _numerical_maximiser(bound)
     start = np.atleast_1d(np.asarray(start, dtype=np.float64))
     return em(MMState(start, objective, climb), None, np.ones(1), tol=tol, max_iter=max_iter)
 
 
-def _numerically(bound: LowerBound) -> BoundMaximiser:
+def _numerical_maximiser(bound: LowerBound) -> BoundMaximiser:
     return lambda a: minimize(lambda x: -bound(x, a), a, method="BFGS", options={"gtol": 1e-9}).x

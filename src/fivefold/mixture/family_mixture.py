@@ -1,9 +1,9 @@
-"""Mixture of any family of distributions, columns of different kinds together.
+"""Mixture of any family of distributions, for columns of different kinds.
 
     p(x) = sum_k pi_k prod_g p_k^g(x_g)
 
-Numbers, counts, zeros and ones, categories: a family for each group of columns, all fitted by the same EM. Missing
-entries are left out (integrated out under Gaussians). With Bernoulli columns this is naive Bayes clustering.
+Numbers, counts, zeros and ones, categories: each group of columns has a family, and the same EM fits all of them.
+Missing entries are left out (integrated out under Gaussians). With Bernoulli columns this is naive Bayes clustering.
 McLachlan & Peel (2000).
 """
 
@@ -19,10 +19,10 @@ from fivefold.core.admission.categories import Categories
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card
-from fivefold.core.types import Rng, Table, Weights
+from fivefold.core.types import Matrix, Rng, Table, Weights
 from fivefold.distributions.alternatives import Alternatives
 from fivefold.distributions.categorical import Categorical
-from fivefold.distributions.family import Family
+from fivefold.distributions.family import Family, FamilyMembers, FamilyStats
 from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.distributions.product import Part, Product
 from fivefold.mixture.base import BaseMixture
@@ -30,7 +30,7 @@ from fivefold.mixture.estimation.finite_mixture import FiniteMixture
 from fivefold.mixture.estimation.initialisation import blurred_start, mean_imputed
 from fivefold.spatial.points import Points
 
-RANDOM_START_SHARE = 0.1  # share of each row spread at random over the components at the start
+RANDOM_START_SHARE = 0.1  # share of each row that is spread at random over the components at the start
 
 
 class Mixture(BaseMixture):
@@ -39,24 +39,23 @@ class Mixture(BaseMixture):
     Parameters
     ----------
     family
-        what each component is: a family from `fivefold.distributions`; a list of families, one a component; or auto:
-        independent Gaussians for columns of numbers, categories for columns of text.
+        what each component is: a family from `fivefold.distributions`; a list of families, one per component; or
+        auto: independent Gaussians for columns of numbers, categories for columns of text.
     reg_covar
-        added to every variance (auto).
+        added to every variance (with family auto).
     smoothing
-        rows added to every level of every category (auto), so that no level has probability zero.
+        number of pseudo-rows added to every level of every category (with family auto), so that no level has
+        probability zero.
     init_params
         where to start: clusters of k-means on standardised columns, cells around k-means++ seeds or around random
         rows, or random responsibilities.
     prior
-        pseudo-statistics from the family's `prior(...)`.
+        pseudo-statistics, as the family's `prior(...)` returns them.
 
     Attributes
     ----------
     components_
         the fitted members of the family.
-    lower_bound_
-        its last log-likelihood, plus log prior, per row.
 
     Examples
     --------
@@ -76,7 +75,7 @@ class Mixture(BaseMixture):
     max_iter: Index = 200
     n_init: Count = 1
     init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = "kmeans"
-    prior: Any = None
+    prior: Any = None  # the Stats of the family
     weight_prior: Annotated[float, Range(0)] = 0.0
     assignment: Literal["soft", "hard"] = "soft"
     random_state: Seed = None
@@ -87,8 +86,8 @@ class Mixture(BaseMixture):
     takes = Takes(missing=True, empty=False, categories=True)
     card = Card(
         applications=("clustering", "density estimation"),
-        use="Groups in tables of mixed columns: numbers, counts, yes or no, categories, with gaps. Columns are taken "
-        "as independent within a group; for numbers that hang together use GaussianMixture.",
+        use="Groups in tables of mixed columns: numbers, counts, yes or no, categories, with missing entries. Columns "
+        "are taken as independent within a group; for correlated numbers use GaussianMixture.",
         steps=(
             "Start from the clusters of k-means on standardised columns, a little blurred at random.",
             "Give each row to every component by its posterior probability.",
@@ -105,24 +104,26 @@ class Mixture(BaseMixture):
     )
 
     @property
-    def components_(self) -> Any:
+    def components_(self) -> FamilyMembers:
         """The fitted members of the family."""
         return self.model_.components
 
-    def _blank(self, X: Table, w: Weights) -> FiniteMixture:
+    def _unfitted(self, X: Table, w: Weights) -> FiniteMixture:
         if isinstance(self.family, str):
             if self.prior is not None:
-                raise ValueError("Mixture: a prior is that of a family; give the family too, or smoothing instead")
+                raise ValueError("Mixture: a prior belongs to a family; give the family too, or use smoothing instead")
             family, prior = self._automatic(X.shape[1])
             return FiniteMixture(family, prior=prior, share=self.weight_prior)
-        several = isinstance(self.family, list | tuple) and len(self.family) > 0
-        if not isinstance(self.family, Family) and not (several and all(isinstance(f, Family) for f in self.family)):
-            raise ValueError(f"Mixture: family must be a family of distributions or several; got {self.family!r}")
+        is_list = isinstance(self.family, list | tuple) and len(self.family) > 0
+        if not isinstance(self.family, Family) and not (is_list and all(isinstance(f, Family) for f in self.family)):
+            raise ValueError(
+                f"Mixture: family must be a family of distributions or a list of them; got {self.family!r}"
+            )
         family = self.family if isinstance(self.family, Family) else Alternatives(tuple(self.family))
         return FiniteMixture(family, prior=self.prior, share=self.weight_prior)
 
-    def _automatic(self, d: int) -> tuple[Family, Any]:
-        """Gaussians for numbers, levels for categories, and their prior."""
+    def _automatic(self, d: int) -> tuple[Family, FamilyStats | None]:
+        """Gaussians for numbers and levels for categories, and their prior."""
         known = vars(self).get("categories_in_", Categories({})).values
         levels = Categorical(tuple(len(values) for values in known.values()))
         numbers = tuple(j for j in range(d) if j not in known)
@@ -134,18 +135,18 @@ class Mixture(BaseMixture):
         both = Product((Part(gaussians, numbers), Part(levels, tuple(known))))
         return both, both.prior(None, levels.prior(self.smoothing))
 
-    def _starts(self, blank: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
-        levels = _levels(blank.family)
-        whole = mean_imputed(X, w)
-        points = Points.of(_embedded(whole, w, levels), w)
-        whole = np.where([j in levels for j in range(X.shape[1])], X, whole)  # a mean is no level
+    def _starts(self, unfitted: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
+        levels = _levels(unfitted.family)
+        imputed = mean_imputed(X, w)
+        points = Points.of(_embedded(imputed, w, levels), w)
+        imputed = np.where([j in levels for j in range(X.shape[1])], X, imputed)  # a mean is not a level
         while True:
-            R = blurred_start(self._rows(blank, points, rng), points, rng, RANDOM_START_SHARE)
-            yield blank.maximise(blank.family.stats(whole, R))
+            R = blurred_start(self._start_groups(unfitted, points, rng), points, rng, RANDOM_START_SHARE)
+            yield unfitted.maximise(unfitted.family.stats(imputed, R))
 
 
 def _levels(family: Family) -> dict[int, int]:
-    """The number of levels of each column of categories."""
+    """The number of levels of each categorical column."""
     if isinstance(family, Categorical):
         return dict(enumerate(family.levels))
     if isinstance(family, Product):
@@ -153,8 +154,8 @@ def _levels(family: Family) -> dict[int, int]:
     return {}
 
 
-def _embedded(X: Table, w: Weights, levels: dict[int, int]) -> Any:
-    """Standardised columns, and an indicator of each level of each category: rows that differ in one are 1 apart."""
+def _embedded(X: Matrix, w: Weights, levels: dict[int, int]) -> Matrix:
+    """Standardised columns, and indicators of levels, scaled so that rows that differ in one category are 1 apart."""
     numbers = [j for j in range(X.shape[1]) if j not in levels]
     Z = X[:, numbers] - np.average(X[:, numbers], axis=0, weights=w)
     scale = np.sqrt(np.average(Z**2, axis=0, weights=w))

@@ -23,7 +23,7 @@ from fivefold.core.admission.targets import as_float64
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card
-from fivefold.core.types import Rng, Table, UserTable, Weights
+from fivefold.core.types import Codes, Matrix, Rng, Table, UserTable, Weights
 from fivefold.distributions.gaussian import Gaussian
 from fivefold.mixture.base import BaseMixture
 from fivefold.mixture.estimation.finite_mixture import FiniteMixture
@@ -43,8 +43,8 @@ class GaussianMixture(BaseMixture):
     Parameters
     ----------
     covariance_type
-        a matrix for each component (full), one for all (tied), a variance for each column (diag) or one for all
-        columns (spherical) of each component, or none at all: every variance is one (identity).
+        one matrix per component (full), one for all components (tied), one variance per column of each component
+        (diag), one variance per component (spherical), or every variance fixed at one (identity).
     reg_covar
         added to the diagonal of every covariance.
     init_params
@@ -57,14 +57,14 @@ class GaussianMixture(BaseMixture):
     precisions_init
         inverse covariances to start from, in the shape of `precisions_`.
     mean_prior
-        the mean that means are drawn towards; by default that of the data.
+        the mean towards which means are drawn; by default that of the data.
     mean_strength
-        as if so many rows at `mean_prior` had been seen in every component.
+        number of pseudo-rows at `mean_prior` added to every component.
     covariance_prior
-        the covariance that covariances are drawn towards, as variances (d,) or a matrix; by default the variances
+        the covariance towards which covariances are drawn, as variances (d,) or a matrix; by default the variances
         of the columns.
     covariance_strength
-        as if so many rows with covariance `covariance_prior` had been seen in every component.
+        number of pseudo-rows with covariance `covariance_prior` added to every component.
 
     Attributes
     ----------
@@ -73,11 +73,9 @@ class GaussianMixture(BaseMixture):
     covariances_
         covariances, in the shape of the covariance type.
     precisions_
-        their inverses.
+        the inverses of the covariances.
     precisions_cholesky_
-        factors of the inverses, upper triangular.
-    lower_bound_
-        its last log-likelihood per row (with a prior: plus the log prior).
+        upper triangular factors of the precisions.
 
     Examples
     --------
@@ -136,32 +134,39 @@ class GaussianMixture(BaseMixture):
     precisions_ = learned_in_dtype("components.covariance.precision")
     precisions_cholesky_ = learned_in_dtype("components.covariance.precision_factor")
 
-    def encode(self, X: UserTable) -> Any:
+    def encode(self, X: UserTable) -> Codes:
         """The code of each row: its likeliest component."""
         return self.predict(X)
 
-    def decode(self, codes: Any) -> Any:
-        """The rows that codes stand for: the means of their components."""
+    def decode(self, codes: Codes) -> Matrix:
+        """The row of each code: the mean of its component."""
         return self.means_[np.asarray(codes)]
 
-    def _blank(self, X: Table, w: Weights) -> FiniteMixture:
+    def _unfitted(self, X: Table, w: Weights) -> FiniteMixture:
         family, prior = Gaussian(COVARIANCE_TYPES[self.covariance_type][0], self.reg_covar), None
         if self.mean_strength or self.covariance_strength:
             prior = prior_moments(
-                family, self.n_components, X, w,
-                self.mean_prior, self.mean_strength, self.covariance_prior, self.covariance_strength,
-            )  # fmt: skip
+                family,
+                self.n_components,
+                X,
+                w,
+                mean=self.mean_prior,
+                count=self.mean_strength,
+                covariance=self.covariance_prior,
+                degrees=self.covariance_strength,
+            )
         return FiniteMixture(family, prior=prior, share=self.weight_prior)
 
-    def _starts(self, blank: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
+    def _starts(self, unfitted: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
         parts = {"weights": self.weights_init, "means": self.means_init, "precisions": self.precisions_init}
         parts = {name: None if part is None else as_float64(self, part, f"{name}_init") for name, part in parts.items()}
         given = GivenStart.of(self.n_components, X.shape[1], self.covariance_type, **parts)
-        if given.whole:
-            yield from repeat(given.put(blank))
+        if given.is_complete:
+            yield from repeat(given.applied_to(unfitted))
         points = Points.of(mean_imputed(X, w), w)
         while True:
-            yield given.put(blank.maximise(blank.family.stats(points.table, self._rows(blank, points, rng))))
+            stats = unfitted.family.stats(points.table, self._start_groups(unfitted, points, rng))
+            yield given.applied_to(unfitted.maximise(stats))
 
     def _problems(self) -> list[str]:
         return [*super()._problems(), *collapse_problems(self.model_)]

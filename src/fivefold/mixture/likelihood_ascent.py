@@ -1,21 +1,21 @@
-"""Gradient ascent on the log-likelihood of a Gaussian mixture, to set beside expectation-maximisation.
+"""Gradient ascent on the log-likelihood of a Gaussian mixture, for comparison with expectation-maximisation.
 
-    pi = softmax(a)                             weights, whatever a is
-    sigma = e^s, or Sigma = L L', L_jj = e^s_j  deviations and covariances, whatever s is
+    pi = softmax(a)                             weights, for any a
+    sigma = e^s, or Sigma = L L', L_jj = e^s_j  deviations and covariances, for any s
 
-The parameters are free of constraints and any solver of `optim.minimise` climbs them. The gradient needs no code of
-its own: that of log p(x) is that of the expected log-likelihood under the posterior (Fisher's identity), so the
-statistics of an E-step give it,
+The parameters have no constraints, so any solver of `optim.minimise` can find the maximum. The gradient of log p(x) is
+that of the expected log-likelihood under the posterior (Fisher's identity), so the statistics of an E-step give it,
 
     d/da_k = N_k - n pi_k      d/dmu_k = Sigma_k^-1 N_k (m_k - mu_k)
     d/dL_k = (Sigma_k^-1 V_k Sigma_k^-1 - N_k Sigma_k^-1) L_k
 
 with N_k, m_k the weight and mean of component k's share of the rows and V_k its scatter about mu_k.
 
-EM is to be preferred: it needs no step length, never falls, and solves for all parameters given the posterior, where
-here each slope depends on all the others through it and plain gradient steps are many. Both stop at the same kind of
-point: where the gradient is zero an EM step changes nothing. From a start near one they end at the same; between two
-each may choose its own. Redner & Walker (1984) compare them.
+EM is preferable: it needs no step length, never decreases the likelihood, and solves for all parameters given the
+posterior, whereas here each slope depends on all the others through the posterior, and plain gradient ascent takes many
+steps. Both stop at the same kind of point: where the gradient is zero, an EM step changes nothing. From a start near
+such a point both end there; from a start between two they may end at different ones. Redner & Walker (1984) compare
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import cast
 
 import numpy as np
 from scipy.special import softmax
@@ -33,8 +33,9 @@ from fivefold.core.admission.tables import admit
 from fivefold.core.admission.targets import admit_weights, keep_positive
 from fivefold.core.estimators import params
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Table, UserWeights
-from fivefold.distributions.covariances.structures import Fixed, Spherical, Tied
+from fivefold.core.types import Array, Matrix, UserTable, UserWeights, Vector, Weights
+from fivefold.distributions.covariances.covariance_matrices import Covariance
+from fivefold.distributions.covariances.structures import CovarianceStructure, Fixed, Spherical, Tied
 from fivefold.distributions.gaussian import Gaussian, GaussianMembers
 from fivefold.inference.em import EMResult, em
 from fivefold.mixture.estimation.finite_mixture import FiniteMixture
@@ -43,30 +44,30 @@ from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import Minimum, SmoothObjective
 from fivefold.optim.smooth.lbfgs import LBFGS
 
-SAME_POINT_DEVIATIONS = 1e-3  # deviations: ends no further apart are one point, up to where the two stopped
+SAME_POINT_DEVIATIONS = 1e-3  # two ends at most this many standard deviations apart are the same stationary point
 
 
 @dataclass(frozen=True)
 class NegativeLogLikelihood(SmoothObjective):
-    """-log p(X) per unit of weight, of the free parameters of a mixture of Gaussians; `start` says their shapes."""
+    """-log p(X) per unit of weight, as a function of the unconstrained parameters of a mixture of Gaussians."""
 
-    start: FiniteMixture
-    X: Any
-    w: Any
+    start: FiniteMixture  # its arrays have the shapes of the parameters
+    X: Matrix
+    w: Weights
 
-    def pack(self, model: FiniteMixture) -> Array:
+    def pack(self, model: FiniteMixture) -> Vector:
         """The parameters of a mixture as one vector."""
         mean = (model.components.mean - self._centre) / self._unit
         return np.concatenate([np.log(model.weights), mean.ravel(), self._spread(model).ravel()])
 
-    def unpack(self, theta: Array) -> FiniteMixture:
-        """The mixture that a vector stands for."""
+    def unpack(self, theta: Vector) -> FiniteMixture:
+        """The mixture with the parameters theta."""
         K, d = self.start.components.mean.shape
         mean = self._centre + self._unit * theta[K : K + K * d].reshape(K, d)
         covariance = self._covariance(theta[K + K * d :])
         return replace(self.start, weights=softmax(theta[:K]), components=GaussianMembers(mean, covariance))
 
-    def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, theta: Vector) -> tuple[float, Vector]:
         model = self.unpack(theta)
         stats, value = model.expect(self.X, self.w)
         stats, n = stats.to_host(), float(np.sum(self.w))
@@ -87,9 +88,8 @@ class NegativeLogLikelihood(SmoothObjective):
         return -value / n, -g / n
 
     @property
-    def _structure(self) -> Any:
-        family: Any = self.start.family
-        return family.structure
+    def _structure(self) -> CovarianceStructure:
+        return cast("Gaussian", self.start.family).structure
 
     @cached_property
     def _centre(self) -> Array:
@@ -97,7 +97,7 @@ class NegativeLogLikelihood(SmoothObjective):
 
     @cached_property
     def _unit(self) -> Array:
-        """Deviations of the columns: the parameters count in them, so that a step means the same in every one."""
+        """Standard deviations of the columns, the units of the parameters: a step means the same in every column."""
         unit = np.sqrt(np.average((self.X - self._centre) ** 2, axis=0, weights=self.w))
         return np.where(unit > 0, unit, 1.0)
 
@@ -121,10 +121,10 @@ class NegativeLogLikelihood(SmoothObjective):
         L[:, rows, columns] = np.where(rows == columns, np.exp(np.where(rows == columns, entries, 0.0)), entries)
         return L
 
-    def _covariance(self, packed: Array) -> Any:
+    def _covariance(self, packed: Vector) -> Covariance:
         d = len(self._unit)
         if isinstance(self._structure, Fixed):
-            return self.start.components.covariance
+            return cast("GaussianMembers", self.start.components).covariance
         if self._structure.by_column:
             shape = self.start.components.covariance.matrix.shape
             return self._structure.from_matrix(np.exp(2 * packed.reshape(shape)), d)
@@ -163,7 +163,7 @@ class EMComparison:
 
     @property
     def gap(self) -> float:
-        """Largest difference of weights, and of means in deviations of their component."""
+        """Largest difference of weights, or of means in standard deviations of their component."""
         ours, other = self.ascent.model, self.em.model
         d = other.components.mean.shape[1]
         deviation = np.sqrt(np.diagonal(other.components.covariance.dense(d), axis1=1, axis2=2))
@@ -184,14 +184,14 @@ class EMComparison:
 
 def gradient_ascent(
     start: FiniteMixture,
-    X: Any,
-    w: Any = None,
+    X: Matrix,
+    w: Weights | None = None,
     *,
     solver: Solver | None = None,
     tol: float = 1e-8,
     max_iter: int = 10_000,
 ) -> AscentResult:
-    """Climb the log-likelihood of a mixture of Gaussians from `start` by its gradient.
+    """Maximise the log-likelihood of a mixture of Gaussians from `start` by its gradient.
 
     Parameters
     ----------
@@ -200,9 +200,10 @@ def gradient_ascent(
     X, w
         Rows, without missing entries, and their weights.
     solver
-        Any solver of `optim` that takes a smooth objective; by default L-BFGS. `SteepestDescent` is the plain method.
+        Any solver of `optim` for smooth objectives; by default L-BFGS. `SteepestDescent` is the textbook method.
     tol, max_iter
-        Stop where no slope, per row and in deviations of the columns, is larger; or after this many steps.
+        Stop where no slope, per row and in standard deviations of the columns, exceeds `tol`; or after `max_iter`
+        steps.
 
     Examples
     --------
@@ -226,7 +227,7 @@ def gradient_ascent(
 
 def compare_with_em(
     mixture: GaussianMixture,
-    X: Table,
+    X: UserTable,
     sample_weight: UserWeights = None,
     *,
     solver: Solver | None = None,
@@ -235,7 +236,7 @@ def compare_with_em(
 ) -> EMComparison:
     """EM and gradient ascent from the same start, that of the mixture's first run.
 
-    Both climb the log-likelihood itself: reg_covar is left out, and a prior is refused.
+    Both maximise the log-likelihood itself: reg_covar is left out, and a prior is refused.
 
     Parameters
     ----------
@@ -263,9 +264,8 @@ def compare_with_em(
     X = admit(mixture, X, fitting=True)
     X, w = keep_positive(admit_weights(mixture, sample_weight, X), X)
     X, w = np.asarray(X, dtype=np.float64), np.asarray(w, dtype=np.float64)
-    blank = mixture._blank(X, w)
-    family: Any = blank.family
-    blank = replace(blank, family=replace(family, floor=0.0))
-    start = next(islice(mixture._starts(blank, X, w, check_random_state(mixture.random_state)), 1))
-    climbed = em(start, X, w, tol=1e-14, max_iter=max_iter)
-    return EMComparison(start, climbed, gradient_ascent(start, X, w, solver=solver, tol=tol, max_iter=max_iter))
+    unfitted = mixture._unfitted(X, w)
+    unfitted = replace(unfitted, family=replace(cast("Gaussian", unfitted.family), floor=0.0))
+    start = next(islice(mixture._starts(unfitted, X, w, check_random_state(mixture.random_state)), 1))
+    by_em = em(start, X, w, tol=1e-14, max_iter=max_iter)
+    return EMComparison(start, by_em, gradient_ascent(start, X, w, solver=solver, tol=tol, max_iter=max_iter))

@@ -1,3 +1,3 @@
 """What the mixtures share: finite_mixture.py (the model and its EM steps), initialisation.py (starts),
-gaussian_components.py (starts given, priors, collapse).
+gaussian_components.py (given starts, priors, collapse).
 """

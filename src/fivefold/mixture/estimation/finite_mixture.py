@@ -5,9 +5,9 @@
 E-step  r_ik = pi_k p_k(x_i) / p(x_i)              the responsibilities (soft), or 1 for the best k (hard)
 M-step  pi_k ~ sum_i w_i r_ik,  p_k = weighted maximum likelihood under r_.k
 
-With a prior both steps are those of the posterior mode: pseudo-statistics are added to the components' and, for shares
-under a Dirichlet(1 + a) prior, `a` to each weight; what climbs is the log-likelihood plus the log prior. Both steps run
-on a block of rows while it is in the cache; no (n, K) array is made in a fit.
+With a prior both steps are those of the posterior mode: pseudo-statistics are added to those of the components, and,
+for weights under a Dirichlet(1 + a) prior, `a` to the weight of each; the objective is the log-likelihood plus the log
+prior. Both steps run on a block of rows while it is in the cache; a fit makes no (n, K) array.
 
 Dempster, Laird & Rubin (1977); hard assignment: Celeux & Govaert (1992).
 """
@@ -22,34 +22,34 @@ from scipy.special import xlogy
 
 from fivefold.core.numerics.softmax import softmax
 from fivefold.core.parallel import column_blocks, map_parts, scratch
-from fivefold.core.types import Array
-from fivefold.distributions.family import Family, sum_stats
+from fivefold.core.types import Codes, Indices, Mask, Matrix, Rng, Vector, Weights
+from fivefold.distributions.family import Family, FamilyMembers, FamilyStats, sum_stats
 from fivefold.inference.em import CollapseError
 
-LOG_ZERO = -1e290  # a log density of zero: loops that assume finite numbers meet it instead of -inf
-MIN_COMPONENT_SHARE = 1e-12  # of all weight: a component with less has no rows
+LOG_ZERO = -1e290  # the logarithm of zero in place of -inf, for loops that assume finite numbers
+MIN_COMPONENT_SHARE = 1e-12  # a component with less than this share of all weight counts as one without rows
 
 
 class Assignment(Protocol):
-    """How rows are given to components; L (K, m) is the log joint density of the rows `rows`."""
+    """How rows are given to components; L (K, m) is the log joint density of the rows `rows`, v (m,) their weights."""
 
-    def give(self, L: Array, v: Array, rows: slice, out: Array) -> float:
-        """out = the weights of the rows in each component; returns what is climbed. L is used up."""
+    def assign(self, L: Matrix, v: Weights, rows: slice, out: Matrix) -> float:
+        """Fill out (K, m) with the weights of the rows in each component; return the objective. L is overwritten."""
         ...
 
-    def slack(self, L: Array, after: Array, v: Array, rows: slice) -> float:
-        """What is climbed under `after`, less its bound by the assignment under L."""
+    def slack(self, L: Matrix, after: Matrix, v: Weights, rows: slice) -> float:
+        """The objective under `after`, less its bound by the assignment under L."""
         ...
 
 
 @dataclass(frozen=True)
 class SoftAssignment:
-    """To every component by its posterior probability."""
+    """Each row to every component, by its posterior probability."""
 
-    def give(self, L: Array, v: Array, rows: slice, out: Array) -> float:
+    def assign(self, L: Matrix, v: Weights, rows: slice, out: Matrix) -> float:
         return softmax(L, v, out)
 
-    def slack(self, L: Array, after: Array, v: Array, rows: slice) -> float:
+    def slack(self, L: Matrix, after: Matrix, v: Weights, rows: slice) -> float:
         """sum_i v_i KL(posterior | posterior after)."""
         logs = [J - np.logaddexp.reduce(J, axis=0) for J in (L, after)]
         return float(v @ (np.exp(logs[0]) * (logs[0] - logs[1])).sum(axis=0))
@@ -57,57 +57,57 @@ class SoftAssignment:
 
 @dataclass(frozen=True)
 class HardAssignment:
-    """To the best component alone."""
+    """Each row to its likeliest component alone."""
 
-    def give(self, L: Array, v: Array, rows: slice, out: Array) -> float:
+    def assign(self, L: Matrix, v: Weights, rows: slice, out: Matrix) -> float:
         best, line = L.argmax(axis=0), np.arange(L.shape[1])
         out[:] = 0.0
         out[best, line] = v
         return float(v @ L[best, line])
 
-    def slack(self, L: Array, after: Array, v: Array, rows: slice) -> float:
+    def slack(self, L: Matrix, after: Matrix, v: Weights, rows: slice) -> float:
         """sum_i v_i (log joint of the best component after - that of the one chosen before)."""
         return float(v @ (after.max(axis=0) - after[L.argmax(axis=0), np.arange(L.shape[1])]))
 
 
 @dataclass(frozen=True)
 class RestrictedAssignment:
-    """To components that are allowed for the row: known labels, or partial ones."""
+    """Each row to the components allowed for it: known labels, or partly known ones."""
 
-    allowed: Any  # (n, K) of booleans
-    rule: Assignment
+    allowed: Mask  # (n, K)
+    rule: Assignment  # among the allowed components
 
-    def give(self, L: Array, v: Array, rows: slice, out: Array) -> float:
-        return self.rule.give(self._masked(L, rows), v, rows, out)
+    def assign(self, L: Matrix, v: Weights, rows: slice, out: Matrix) -> float:
+        return self.rule.assign(self._masked(L, rows), v, rows, out)
 
-    def slack(self, L: Array, after: Array, v: Array, rows: slice) -> float:
+    def slack(self, L: Matrix, after: Matrix, v: Weights, rows: slice) -> float:
         return self.rule.slack(self._masked(L, rows), self._masked(after, rows), v, rows)
 
-    def _masked(self, L: Array, rows: slice) -> Array:
+    def _masked(self, L: Matrix, rows: slice) -> Matrix:
         L[~self.allowed[rows].T] = LOG_ZERO
         return L
 
 
 @dataclass(frozen=True)
 class FiniteMixture:
-    """K members of a family, drawn with probabilities `weights`; without them, what is to be fitted."""
+    """K members of a family, drawn with probabilities `weights`; before a fit, what is to be fitted."""
 
     family: Family
     rule: Assignment = field(default_factory=SoftAssignment)
-    prior: Any = None  # pseudo-statistics of the components
-    share: float = 0.0  # pseudo-weight of each component; infinite: all weights equal
+    prior: FamilyStats | None = None  # pseudo-statistics of the components
+    share: float = 0.0  # pseudo-weight of each component; infinite: all weights are equal
     dtype: str = "float64"  # precision of the table it was fitted to
-    weights: Any = None  # (K,)
-    components: Any = None  # K members
+    weights: Any = None  # Vector (K,) after a fit
+    components: FamilyMembers = None  # K members after a fit
 
-    def expect(self, X: Any, w: Any) -> tuple[Any, float]:
+    def expect(self, X: Matrix, w: Weights) -> tuple[FamilyStats, float]:
         """Statistics under the responsibilities, and log-likelihood plus log prior."""
 
-        def part(lo: int, hi: int) -> tuple[Any, float]:
+        def part(lo: int, hi: int) -> tuple[FamilyStats, float]:
             sums, value = self.family.accumulator(self.components), 0.0
             for Z, v in column_blocks(X, w, lo, hi):
                 R = scratch("shares", len(self.weights), len(v))
-                value += self.rule.give(self._joint(Z), v, slice(lo, lo + len(v)), R)
+                value += self.rule.assign(self._joint(Z), v, slice(lo, lo + len(v)), R)
                 sums.add(Z, R)
                 lo += len(v)
             return sums.stats(), value
@@ -115,23 +115,23 @@ class FiniteMixture:
         stats, values = zip(*map_parts(part, len(X)), strict=True)
         return sum_stats(stats), float(sum(values)) + self._log_prior()
 
-    def maximise(self, stats: Any) -> FiniteMixture:
+    def maximise(self, stats: FamilyStats) -> FiniteMixture:
         """The mixture that fits the statistics best."""
         try:
             members = self.family.fit(_with_empty_refilled(stats), self.prior)
         except ValueError as error:
-            told = ", ".join(f"{weight:.4g}" for weight in stats.weight)
-            raise CollapseError(f"{error}. Rows by component, in weight: {told}") from error
+            listed = ", ".join(f"{weight:.4g}" for weight in stats.weight)
+            raise CollapseError(f"{error}. Rows by component, in weight: {listed}") from error
         weight = stats.weight + self.share if np.isfinite(self.share) else np.ones_like(stats.weight)
         return replace(self, weights=weight / weight.sum(), components=members)
 
-    def complete(self, stats: Any) -> float:
-        """Expected log density of rows and components together, plus log prior, up to a constant."""
+    def expected_complete_log_prob(self, stats: FamilyStats) -> float:
+        """Expected joint log density of rows and components, plus log prior, up to a constant."""
         each = xlogy(stats.weight, self.weights) + self.components.expected_log_prob(stats)
         return float(each.sum()) + self._log_prior()
 
-    def slack(self, other: FiniteMixture, X: Any, w: Any) -> float:
-        """What the bound by this posterior leaves of the value of `other`."""
+    def slack(self, other: FiniteMixture, X: Matrix, w: Weights) -> float:
+        """The value of `other` less its bound by the posterior of this mixture."""
 
         def part(lo: int, hi: int) -> float:
             left = 0.0
@@ -142,7 +142,7 @@ class FiniteMixture:
 
         return float(sum(map_parts(part, len(X))))
 
-    def posterior(self, X: Any) -> tuple[Array, Array]:
+    def posterior(self, X: Matrix) -> tuple[Matrix, Vector]:
         """Responsibilities (n, K) and log evidence (n,)."""
         R, evidence = np.empty((len(X), len(self.weights)), X.dtype), np.empty(len(X), X.dtype)
 
@@ -158,21 +158,21 @@ class FiniteMixture:
         map_parts(part, len(X))
         return R, evidence
 
-    def sample(self, n: int, rng: np.random.RandomState) -> tuple[Array, Any]:
+    def sample(self, n: int, rng: Rng) -> tuple[Matrix, Codes]:
         """n rows, ordered by component, and their components."""
         which = np.repeat(np.arange(len(self.weights)), rng.multinomial(n, self.weights))
         return self.components.sample(which, rng), which
 
     @property
     def n_parameters(self) -> int:
-        """Free parameters."""
+        """Number of free parameters."""
         return int(self.components.n_parameters) + len(self.weights) - 1
 
-    def _joint(self, Z: Array) -> Array:
+    def _joint(self, Z: Matrix) -> Matrix:
         """log pi_k p_k(z) (K, m) for the points in the columns of Z, finite."""
         with np.errstate(divide="ignore"):
             shift = np.maximum(np.log(self.weights), LOG_ZERO)
-        L: Array = self.components.log_prob_columns(Z, shift, scratch("joint", len(self.weights), Z.shape[1]))
+        L: Matrix = self.components.log_prob_columns(Z, shift, scratch("joint", len(self.weights), Z.shape[1]))
         np.maximum(L, LOG_ZERO, out=L)
         return L
 
@@ -181,16 +181,16 @@ class FiniteMixture:
         return value + (self.share * float(np.log(self.weights).sum()) if 0 < self.share < np.inf else 0.0)
 
 
-def _with_empty_refilled(stats: Any) -> Any:
-    """The statistics; a component without rows has, faintly, those of all, so that its parameters are defined."""
+def _with_empty_refilled(stats: FamilyStats) -> FamilyStats:
+    """The statistics, with a tiny share of all rows for a component without rows: its parameters must be defined."""
     K, lost = len(stats.weight), ~(stats.weight > MIN_COMPONENT_SHARE * stats.weight.sum())
     if not lost.any():
         return stats
-    whole = sum_stats(_members_of(np.array([k]), stats) for k in np.flatnonzero(~lost)) * MIN_COMPONENT_SHARE
-    return _members_of(np.where(lost, K, np.arange(K)), stats, whole)
+    pooled = sum_stats(_members_of(np.array([k]), stats) for k in np.flatnonzero(~lost)) * MIN_COMPONENT_SHARE
+    return _members_of(np.where(lost, K, np.arange(K)), stats, pooled)
 
 
-def _members_of(index: Any, *stats: Any) -> Any:
+def _members_of(index: Indices, *stats: FamilyStats) -> FamilyStats:
     """Members `index` of statistics laid end to end."""
     values = [[getattr(s, f.name) for s in stats] for f in fields(stats[0])]
     return type(stats[0])(*(

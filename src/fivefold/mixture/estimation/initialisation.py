@@ -2,38 +2,34 @@
 
     kmeans             the clusters of k-means from k-means++ seeds
     k-means++          each row to the nearest of K k-means++ seeds
-    random_from_data   each row to the nearest of K rows drawn at random, all different
+    random_from_data   each row to the nearest of K distinct rows drawn at random
     random             random responsibilities
 
-Draws are made along a canonical order of the rows, by weight, and equal rows share what is random, so neither the
-order of rows nor repetition in place of weight changes a start.
+Rows are drawn by weight along a canonical order, and equal rows share their random numbers, so neither the order of
+the rows nor repeating a row instead of weighting it changes a start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array, Matrix, Rng
-from fivefold.distributions.family import GroupWeights
+from fivefold.core.types import Indices, Mask, Matrix, Rng, Weights
+from fivefold.distributions.family import GroupWeights, RowWeights
 from fivefold.spatial.centres.lloyd import alternate_updates
 from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds
 from fivefold.spatial.distances import squared_distances
 from fivefold.spatial.points import Points
 
-KMEANS_TOL = 1e-4  # k-means stops when the centres move less than this share of the mean variance
-KMEANS_MAX_ITER = 300  # and after so many steps
+KMEANS_TOL = 1e-4  # k-means stops when the squared moves of the centres sum to at most this share of the mean variance
+KMEANS_MAX_ITER = 300  # steps of k-means at most
 
 
 def kmeans_start(points: Points, K: int, rng: Rng) -> GroupWeights:
     seeds = points.rows_as_given(plusplus_seeds(points, K, rng))
-    return GroupWeights(
-        alternate_updates(points, seeds, KMEANS_TOL * points.variance, KMEANS_MAX_ITER).labels.astype(np.int64),
-        points.w,
-        K,
-    )
+    clusters = alternate_updates(points, seeds, KMEANS_TOL * points.variance, KMEANS_MAX_ITER)
+    return GroupWeights(clusters.labels.astype(np.int64), points.w, K)
 
 
 def seeds_start(points: Points, K: int, rng: Rng) -> GroupWeights:
@@ -44,13 +40,13 @@ def rows_start(points: Points, K: int, rng: Rng) -> GroupWeights:
     return _nearest(points, points.rows_as_given(distinct_seeds(points, K, rng)))
 
 
-def random_start(points: Points, K: int, rng: Rng) -> Any:
+def random_start(points: Points, K: int, rng: Rng) -> Matrix:
     rank = _ranks(points)
     R = rng.uniform(size=(int(rank.max()) + 1, K))[rank]  # (n, K)
     return R * (points.w / R.sum(axis=1))[:, None]
 
 
-STARTS: dict[str, Callable[[Points, int, Any], Any]] = {
+STARTS: dict[str, Callable[[Points, int, Rng], RowWeights]] = {
     "kmeans": kmeans_start,
     "k-means++": seeds_start,
     "random_from_data": rows_start,
@@ -58,22 +54,23 @@ STARTS: dict[str, Callable[[Points, int, Any], Any]] = {
 }
 
 
-def blurred_start(R: Matrix, points: Points, rng: Rng, share: float) -> Any:
-    """A `share` of every row spread at random: no two components start alike, and none with a probability of zero."""
+def blurred_start(R: RowWeights, points: Points, rng: Rng, share: float) -> Matrix:
+    """R with a `share` of every row spread at random: no two components are equal, and no level has probability 0."""
     R = R.to_matrix() if isinstance(R, GroupWeights) else R
     return (1 - share) * R + share * random_start(points, R.shape[1], rng)
 
 
-def labelled_start(R: Any, points: Points, allowed: Any) -> GroupWeights:
-    """A start that agrees with what is known: centres of labelled rows, others from R, each row to the nearest allowed.
+def labelled_start(R: RowWeights, points: Points, allowed: Mask) -> GroupWeights:
+    """A start that agrees with the labels: each row goes to the nearest centre that is allowed for it.
 
-    Of the centres of R those nearest to a labelled one give way to it.
+    The centre of a component with labelled rows is their mean; the other centres are those of R, without the ones
+    nearest to the labelled centres.
     """
     X, R = points.table, R.to_matrix() if isinstance(R, GroupWeights) else R
-    told = allowed * np.where(allowed.sum(axis=1) == 1, points.w, 0.0)[:, None]
-    known = told.sum(axis=0) > 0
+    labelled = allowed * np.where(allowed.sum(axis=1) == 1, points.w, 0.0)[:, None]
+    known = labelled.sum(axis=0) > 0
     free = (R.T @ X) / np.maximum(R.sum(axis=0), np.finfo(float).tiny)[:, None]
-    centres = (told.T @ X) / np.where(known, told.sum(axis=0), 1)[:, None]
+    centres = (labelled.T @ X) / np.where(known, labelled.sum(axis=0), 1)[:, None]
     spare = list(range(len(centres)))
     for k in np.flatnonzero(known):
         spare.pop(int(((free[spare] - centres[k]) ** 2).sum(axis=1).argmin()))
@@ -82,8 +79,8 @@ def labelled_start(R: Any, points: Points, allowed: Any) -> GroupWeights:
     return GroupWeights(distances.argmin(axis=1), points.w, len(centres))
 
 
-def mean_imputed(X: Array, w: Array) -> Array:
-    """X in float64 with the mean of the column for missing entries."""
+def mean_imputed(X: Matrix, w: Weights) -> Matrix:
+    """X in float64, with missing entries replaced by the mean of their column."""
     missing = np.isnan(X)
     if not missing.any():
         return np.asarray(X, dtype=np.float64)
@@ -91,8 +88,8 @@ def mean_imputed(X: Array, w: Array) -> Array:
     return np.where(missing, (w @ seen) / (w @ ~missing), X).astype(np.float64)
 
 
-def _ranks(points: Points) -> Any:
-    """The place of each row's value among the distinct rows, along their order (n,)."""
+def _ranks(points: Points) -> Indices:
+    """The place of each row among the distinct rows in canonical order (n,)."""
     Z = points.table[points.order]
     fresh = np.concatenate([[False], (Z[1:] != Z[:-1]).any(axis=1)])
     rank = np.empty(points.n, dtype=np.int64)
@@ -100,5 +97,5 @@ def _ranks(points: Points) -> Any:
     return rank
 
 
-def _nearest(points: Points, centres: Array) -> GroupWeights:
+def _nearest(points: Points, centres: Matrix) -> GroupWeights:
     return GroupWeights(squared_distances(points.table, centres).argmin(axis=1), points.w, len(centres))
