@@ -25,7 +25,7 @@ from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.estimators.transformer_mixins import ClassAxesMixin
 from fivefold.core.numerics.products import affine
 from fivefold.core.registry import Card
-from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
 from fivefold.discriminant_analysis.base import (
     ClassLabel,
     GaussianDiscriminant,
@@ -36,7 +36,7 @@ from fivefold.discriminant_analysis.base import (
 from fivefold.discriminant_analysis.boundaries import ClassHyperplane
 from fivefold.discriminant_analysis.lda_solvers import SOLVERS, DiscriminantMetric
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
-from fivefold.distributions.gaussian import Array, GroupWeights
+from fivefold.distributions.gaussian import GroupWeights
 
 
 @dataclass(frozen=True)

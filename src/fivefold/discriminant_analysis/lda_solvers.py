@@ -22,8 +22,9 @@ from scipy.linalg import eigh, lstsq, svd
 
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.numerics.eigenpairs import fix_signs
+from fivefold.core.types import Matrix, Vector
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
-from fivefold.distributions.gaussian import Array, Diagonal, Full, Gaussian, GroupMoments, GroupWeights
+from fivefold.distributions.gaussian import Diagonal, Full, Gaussian, GroupMoments, GroupWeights
 
 MIN_CORRELATION_EIG = 1e-5  # a smaller eigenvalue of a correlation matrix has lost five digits or more
 
@@ -32,18 +33,18 @@ MIN_CORRELATION_EIG = 1e-5  # a smaller eigenvalue of a correlation matrix has l
 class DiscriminantMetric:
     """Class means, and their slopes and axes in the metric of the shared covariance."""
 
-    means: Array  # (K, d)
-    centre: Array  # (d,)
-    slope: Array  # (K, d) Sigma^-1 (means - centre)
-    common: Array  # (d,) Sigma^-1 centre, or zero
-    axes: Array  # (d, r)
-    spread: Array  # (r,) of the means along the axes
-    origin: Array  # (d,) what `transform` adds to x - centre
-    covariance: Array | None  # (d, d)
+    means: Matrix  # (K, d)
+    centre: Vector  # (d,)
+    slope: Matrix  # (K, d) Sigma^-1 (means - centre)
+    common: Vector  # (d,) Sigma^-1 centre, or zero
+    axes: Matrix  # (d, r)
+    spread: Vector  # (r,) of the means along the axes
+    origin: Vector  # (d,) what `transform` adds to x - centre
+    covariance: Matrix | None  # (d, d)
 
 
 def by_svd(
-    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, store_covariance: bool
+    X: Matrix, R: GroupWeights, priors: Vector, rule: Shrinkage, tol: float, store_covariance: bool
 ) -> DiscriminantMetric:
     """Whiten by the spread within classes."""
     rule.refuse_for("svd", "take solver='lsqr' or 'eigen'")
@@ -56,11 +57,20 @@ def by_svd(
     _, s, Vt = svd(np.sqrt(priors)[:, None] * M @ W, full_matrices=False)
     axes = _as_columns(Vt[s > tol * s[0]] @ W.T)
     covariance = np.tensordot(priors / stats.weight, stats.scatter, 1) if store_covariance else None
-    return DiscriminantMetric(stats.mean, centre, M @ axes @ axes.T, np.zeros(d), axes, s**2, np.zeros(d), covariance)
+    return DiscriminantMetric(
+        means=stats.mean,
+        centre=centre,
+        slope=M @ axes @ axes.T,
+        common=np.zeros(d),
+        axes=axes,
+        spread=s**2,
+        origin=np.zeros(d),
+        covariance=covariance,
+    )
 
 
 def by_least_squares(
-    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, store_covariance: bool
+    X: Matrix, R: GroupWeights, priors: Vector, rule: Shrinkage, tol: float, store_covariance: bool
 ) -> DiscriminantMetric:
     """Slopes by least squares."""
     stats = Gaussian(Full()).stats(X, R)
@@ -74,11 +84,20 @@ def by_least_squares(
     spread, U = eigh(root * M @ (root * slope).T)
     kept = spread > np.finfo(np.float64).eps * R.count * spread[-1]
     axes = _as_columns(((U[:, kept] / np.sqrt(spread[kept])).T @ (root * slope))[::-1])
-    return DiscriminantMetric(stats.mean, centre, np.array(slope), common, axes, spread[kept][::-1], centre, sigma)
+    return DiscriminantMetric(
+        means=stats.mean,
+        centre=centre,
+        slope=np.array(slope),
+        common=common,
+        axes=axes,
+        spread=spread[kept][::-1],
+        origin=centre,
+        covariance=sigma,
+    )
 
 
 def by_eigenvectors(
-    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, store_covariance: bool
+    X: Matrix, R: GroupWeights, priors: Vector, rule: Shrinkage, tol: float, store_covariance: bool
 ) -> DiscriminantMetric:
     """All axes, from a generalised eigenproblem."""
     stats = Gaussian(Full()).stats(X, R)
@@ -95,7 +114,16 @@ def by_eigenvectors(
         )
     spread, U = eigh(W.T @ (total - sigma) @ W)
     V = _as_columns(U[:, ::-1].T @ W.T)
-    return DiscriminantMetric(stats.mean, centre, M @ V @ V.T, V @ (V.T @ centre), V, spread[::-1], centre, sigma)
+    return DiscriminantMetric(
+        means=stats.mean,
+        centre=centre,
+        slope=M @ V @ V.T,
+        common=V @ (V.T @ centre),
+        axes=V,
+        spread=spread[::-1],
+        origin=centre,
+        covariance=sigma,
+    )
 
 
 SOLVERS: dict[str, Callable[..., DiscriminantMetric]] = {
@@ -113,7 +141,7 @@ def pooled_moments(stats: GroupMoments) -> GroupMoments:
     return GroupMoments(n, n, mean[None], stats.scatter.sum(0, keepdims=True) + (stats.weight * M.T @ M)[None], n)
 
 
-def _within(X: Array, R: GroupWeights, stats: GroupMoments, tol: float) -> Array:
+def _within(X: Matrix, R: GroupWeights, stats: GroupMoments, tol: float) -> Matrix:
     """The whitening of the rows within their classes."""
     n = R.weights.sum()
     S = stats.scatter.sum(0) / n
@@ -127,14 +155,14 @@ def _within(X: Array, R: GroupWeights, stats: GroupMoments, tol: float) -> Array
     return _whitening(scale, s, Vt.T, tol)
 
 
-def _correlation(S: Array) -> tuple[Array, Array, Array]:
+def _correlation(S: Matrix) -> tuple[Vector, Vector, Matrix]:
     """Spread of the columns (d,), and eigenvalues and eigenvectors of their correlation."""
     scale = _or_one(np.sqrt(S.diagonal()))
     values, V = eigh(S / (scale * scale[:, None]))
     return scale, np.maximum(values, 0), V
 
 
-def _whitening(scale: Array, s: Array, V: Array, tol: float) -> Array:
+def _whitening(scale: Vector, s: Vector, V: Matrix, tol: float) -> Matrix:
     """W (d, r) with W' Sigma W = I: the directions V of spread s above tol in scaled columns."""
     kept = s > tol
     if not kept.any():
@@ -149,10 +177,11 @@ def _no_spread() -> ValueError:
     )
 
 
-def _as_columns(axes: Array) -> Array:
+def _as_columns(axes: Matrix) -> Matrix:
     """Transpose axes in rows to columns, each with its largest entry positive."""
     return np.ascontiguousarray(fix_signs(axes).T)
 
 
-def _or_one(scale: Array) -> Array:
+def _or_one(scale: Vector) -> Vector:
+    """The scale, with one in place of zero."""
     return np.where(scale > 0, scale, 1.0)

@@ -19,7 +19,7 @@ import numpy as np
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Fraction, NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, Target, Weights
+from fivefold.core.types import Array, Table, Target, Weights
 from fivefold.discriminant_analysis.base import (
     ClassLabel,
     GaussianDiscriminant,
@@ -29,7 +29,7 @@ from fivefold.discriminant_analysis.base import (
 )
 from fivefold.discriminant_analysis.boundaries import Quadric
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
-from fivefold.distributions.gaussian import Array, Full, Gaussian, GaussianMembers, GroupMoments, GroupWeights
+from fivefold.distributions.gaussian import Full, Gaussian, GaussianMembers, GroupMoments, GroupWeights
 
 LOG_2PI = float(np.log(2 * np.pi))
 MIN_VARIANCE_SHARE = 1e-12  # as a share of the mean variance: the least variance that a Cholesky factor resolves

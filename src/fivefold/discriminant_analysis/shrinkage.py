@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.base import clone
 
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
-from fivefold.distributions.gaussian import Array, GroupMoments, GroupWeights
+from fivefold.core.types import Array
+from fivefold.distributions.gaussian import GroupMoments, GroupWeights
 
 ROUNDING_SPREAD = 1e-14  # a standard deviation below this share of the mean is rounding
 
