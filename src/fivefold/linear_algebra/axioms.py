@@ -21,7 +21,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,6 +88,15 @@ class AxiomReport:
         return "\n".join([f"{verdict} ({self.draws} examples)", *(f"  {a}" for a in (*self.axioms, *self.closure))])
 
 
+class TrialOptions(TypedDict, total=False):
+    """How axioms are tried."""
+
+    scalars: Sequence[float]  # numbers to multiply with; by default SCALARS
+    draws: int  # number of examples; by default DRAWS
+    tol: float  # relative difference that counts as rounding; by default TOL
+    seed: int  # of the examples; by default 0
+
+
 @dataclass(frozen=True)
 class Trials:
     """Examples on which axioms are tried, and the relative difference that counts as rounding.
@@ -99,7 +108,15 @@ class Trials:
     tol: float
 
     @classmethod
-    def draw(cls, samples: list[Element], scalars: Sequence[float], draws: int, tol: float, seed: int) -> Self:
+    def draw(
+        cls,
+        samples: list[Element],
+        *,
+        scalars: Sequence[float] = SCALARS,
+        draws: int = DRAWS,
+        tol: float = TOL,
+        seed: int = 0,
+    ) -> Self:
         """Draw the examples; the first ones use every sample in turn."""
         rng = np.random.default_rng(seed)
         n, examples = len(samples), []
@@ -147,10 +164,7 @@ def vector_space_axioms(
     member: Callable[[Element], bool] | None = None,
     zero: Element = None,
     negative: Callable[[Element], Element] | None = None,
-    scalars: Sequence[float] = SCALARS,
-    draws: int = DRAWS,
-    tol: float = TOL,
-    seed: int = 0,
+    **options: Unpack[TrialOptions],
 ) -> AxiomReport:
     """The eight axioms of a vector space, for any addition and multiplication by numbers.
 
@@ -188,9 +202,9 @@ def vector_space_axioms(
     """
     samples = _samples(vectors)
     inside = member or (lambda u: True)
-    origin, found_zero = _zero(samples, add, multiply, zero, inside, tol)
-    opposite = _negative(add, multiply, negative, origin, inside, tol)
-    trials = Trials.draw(samples, scalars, draws, tol, seed)
+    trials = Trials.draw(samples, **options)
+    origin, found_zero = _zero(samples, add, multiply, zero, inside, trials.tol)
+    opposite = _negative(add, multiply, negative, origin, inside, trials.tol)
     axioms = (
         trials.equal("associativity", "(u + v) + w = u + (v + w)", "uvw",
                      lambda u, v, w: (add(add(u, v), w), add(u, add(v, w)))),
@@ -217,13 +231,11 @@ def vector_space_axioms(
 def norm_axioms(
     norm: Callable[[Array], float],
     vectors: Iterable[ArrayLike],
-    *,
-    scalars: Sequence[float] = SCALARS,
-    draws: int = DRAWS,
-    tol: float = TOL,
-    seed: int = 0,
+    **options: Unpack[TrialOptions],
 ) -> AxiomReport:
     """Triangle inequality, absolute homogeneity and positivity of a norm.
+
+    Options are those of `TrialOptions`.
 
     Examples
     --------
@@ -233,7 +245,7 @@ def norm_axioms(
     >>> norm_axioms(lambda x: np.sqrt(np.abs(x)).sum() ** 2, X).failures
     ('triangle inequality',)
     """
-    trials = Trials.draw(_rows(vectors), scalars, draws, tol, seed)
+    trials = Trials.draw(_rows(vectors), **options)
     origin = np.zeros_like(trials.examples[0]["u"])
     axioms = (
         trials.at_most("triangle inequality", "|x + y| <= |x| + |y|", "xy",
@@ -241,7 +253,7 @@ def norm_axioms(
         trials.equal("absolute homogeneity", "|ax| = |a| |x|", "ax",
                      lambda a, x: (norm(a * x), abs(a) * norm(x))),
         trials.true("positivity", "|x| > 0 for x != 0, |0| = 0", "x",
-                    lambda x: abs(norm(origin)) <= tol and (norm(x) > 0 or not np.any(x))),
+                    lambda x: abs(norm(origin)) <= trials.tol and (norm(x) > 0 or not np.any(x))),
     )  # fmt: skip
     return AxiomReport("a norm", axioms, len(trials.examples))
 
@@ -264,7 +276,7 @@ def metric_axioms(
     >>> metric_axioms(lambda x, y: ((x - y) ** 2).sum(), X).failures
     ('triangle inequality',)
     """
-    trials = Trials.draw(_rows(points), (1.0,), draws, tol, seed)
+    trials = Trials.draw(_rows(points), scalars=(1.0,), draws=draws, tol=tol, seed=seed)
     axioms = (
         trials.true("non-negativity", "d(x, y) >= 0", "xy", lambda x, y: metric(x, y) >= 0),
         trials.true("identity", "d(x, y) = 0 for x = y and for no others", "xy",
@@ -279,13 +291,11 @@ def metric_axioms(
 def norm_metric_axioms(
     metric: Callable[[Array, Array], float],
     points: Iterable[ArrayLike],
-    *,
-    scalars: Sequence[float] = SCALARS,
-    draws: int = DRAWS,
-    tol: float = TOL,
-    seed: int = 0,
+    **options: Unpack[TrialOptions],
 ) -> AxiomReport:
     """The axioms of a metric and the two more of one that comes from a norm: then |x| = d(x, 0) is that norm.
+
+    Options are those of `TrialOptions`.
 
     Examples
     --------
@@ -295,13 +305,14 @@ def norm_metric_axioms(
     >>> norm_metric_axioms(discrete_metric, X).failures
     ('homogeneity',)
     """
-    trials = Trials.draw(_rows(points), scalars, draws, tol, seed)
+    trials = Trials.draw(_rows(points), **options)
     further = (
         trials.equal("translation invariance", "d(x + z, y + z) = d(x, y)", "xyz",
                      lambda x, y, z: (metric(x + z, y + z), metric(x, y))),
         trials.equal("homogeneity", "d(ax, ay) = |a| d(x, y)", "axy",
                      lambda a, x, y: (metric(a * x, a * y), abs(a) * metric(x, y))),
     )  # fmt: skip
+    draws, tol, seed = options.get("draws", DRAWS), options.get("tol", TOL), options.get("seed", 0)
     common = metric_axioms(metric, points, draws=draws, tol=tol, seed=seed)
     return AxiomReport("a metric from a norm", (*common.axioms, *further), len(trials.examples))
 
@@ -309,13 +320,11 @@ def norm_metric_axioms(
 def linearity_axioms(
     f: Callable[[Array], Any],
     vectors: Iterable[ArrayLike],
-    *,
-    scalars: Sequence[float] = SCALARS,
-    draws: int = DRAWS,
-    tol: float = TOL,
-    seed: int = 0,
+    **options: Unpack[TrialOptions],
 ) -> AxiomReport:
     """Is f linear: f(x + y) = f(x) + f(y) and f(ax) = a f(x)?
+
+    Options are those of `TrialOptions`.
 
     Examples
     --------
@@ -327,7 +336,7 @@ def linearity_axioms(
     >>> linearity_axioms(lambda x: np.linalg.norm(x), X, scalars=(1, 2)).failures
     ('additivity',)
     """
-    trials = Trials.draw(_rows(vectors), scalars, draws, tol, seed)
+    trials = Trials.draw(_rows(vectors), **options)
     axioms = (
         trials.equal("additivity", "f(x + y) = f(x) + f(y)", "xy", lambda x, y: (f(x + y), f(x) + f(y))),
         trials.equal("homogeneity", "f(ax) = a f(x)", "ax", lambda a, x: (f(a * x), a * np.asarray(f(x)))),
