@@ -21,12 +21,10 @@ Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Literal
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.tree.shared.base import MaxLeaves
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
 
 
@@ -81,11 +79,6 @@ class DecisionTreeRegressor(BaseTreeRegressor):
     """
 
     _: KW_ONLY
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
-    ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Any = None
-    min_impurity: NonNegative = 0.0
     missing: Literal["learned", "tested", "majority"] = "learned"
 
     takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True)

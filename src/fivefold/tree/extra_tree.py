@@ -9,12 +9,11 @@ Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Literal
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.tree.shared.base import MaxFeatures, MaxLeaves
+from fivefold.tree.shared.base import MaxFeatures
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
 
 
@@ -57,7 +56,11 @@ class ExtraTreeClassifier(BaseTreeClassifier):
     )
 
 
-class ExtraTreeRegressor(BaseTreeRegressor):
+class ExtraTreeRegressor(
+    BaseTreeRegressor,
+    keywords="criterion splitter max_depth min_samples_split min_samples_leaf min_weight_fraction_leaf max_features "
+    "random_state min_impurity_decrease max_leaf_nodes",
+):
     """A tree whose thresholds are drawn at random, with numbers at its leaves.
 
     Parameters
@@ -76,11 +79,6 @@ class ExtraTreeRegressor(BaseTreeRegressor):
     _: KW_ONLY
     splitter: Literal["best", "random"] = "random"
     max_features: MaxFeatures = 1.0
-    min_impurity_decrease: NonNegative = 0.0  # before max_leaf_nodes, as in scikit-learn
-    max_leaf_nodes: MaxLeaves = None
-    ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Any = None
-    min_impurity: NonNegative = 0.0
 
     takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
     card = Card(

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, Range, Seed
+from fivefold.core.estimators.params import Count, NonNegative, Range, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import (
     Array,
@@ -234,6 +234,8 @@ class TreeMethods(PruningMethods, TreeExports):
     min_weight_fraction_leaf: MinWeight = 0.0
     max_features: MaxFeatures = None
     random_state: Seed = None
+    max_leaf_nodes: MaxLeaves = None
+    min_impurity_decrease: NonNegative = 0.0
 
     missing = "learned"  # where missing values go; trees of random thresholds have no choice
 
@@ -270,17 +272,17 @@ def seed_of(estimator: Any) -> int:
     return int(given) if isinstance(given, DrawSeed) else int(check_random_state(given).randint(2**31))
 
 
-def growth_limits(estimator: Any, X: Table, w: Weights, seed: int) -> GrowthLimits:
-    """The growth limits that the parameters ask for."""
-    n, d = X.shape
-    total = float(w.sum())
+def growth_limits(estimator: Any, X: Table, w: Weights, seed: int = 0) -> GrowthLimits:
+    """The growth limits that the parameters ask for; without `max_features` every node looks at all columns."""
+    (n, d), total = X.shape, float(w.sum())
+    tried = columns_tried(getattr(estimator, "max_features", None), d)
     return GrowthLimits(
         max_depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
         min_split=max(2, row_count(estimator.min_samples_split, n)),
         min_leaf=row_count(estimator.min_samples_leaf, n),
         min_weight=estimator.min_weight_fraction_leaf * total,
         min_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
-        n_columns=0 if (tried := columns_tried(estimator.max_features, d)) == d else tried,
+        n_columns=0 if tried == d else tried,
         seed=seed,
     )
 

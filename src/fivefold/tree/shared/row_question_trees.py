@@ -23,9 +23,8 @@ from fivefold.partition.criteria.classification_criteria import Entropy, Gini, M
 from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.partition.pruning.cost_complexity import PruningPath, weakest_links
 from fivefold.partition.row_questions.nodes import GrownRowQuestions, Node, Question, RowQuestionTree, grow_nodes
-from fivefold.partition.splitters.base import GrowthLimits
 from fivefold.tree.export.row_question_export import RowTreeExports
-from fivefold.tree.shared.base import MinLeaf, MinSplit, MinWeight, PruningMethods, row_count
+from fivefold.tree.shared.base import MinLeaf, MinSplit, MinWeight, PruningMethods, growth_limits
 from fivefold.tree.shared.tree_targets import CLASS_CRITERIA, IMPURITY_FUNCTIONS
 
 Finder = Callable[[Node], Question | None]
@@ -89,16 +88,7 @@ class RowTreeModel:
 
 
 class RowTreeMethods(PruningMethods, RowTreeExports):
-    """What every fitted tree of questions about whole rows can be asked, and how it is grown.
-
-    Parameters
-    ----------
-    deletion
-        of "cart": a column is left out where its part in the gain is below this share of the largest part.
-    restarts, jumps
-        of "oc1": starts, the first at the best cut of one column, and random directions tried where no weight helps.
-    random_state
-        seed of starts and jumps.
+    """What every fitted tree of questions about whole rows can be asked.
 
     Attributes
     ----------
@@ -107,9 +97,37 @@ class RowTreeMethods(PruningMethods, RowTreeExports):
     """
 
     model_: RowTreeModel
-    random_state: Any  # a field of the estimators, like all parameters
 
     tree_ = learned("tree")
+
+    def apply(self, X: UserTable) -> Indices:
+        """The index of the leaf of each row."""
+        X = self._admit(X)
+        return self.model_.apply(X)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BaseRowTree(RowTreeMethods):
+    """Parameters of trees of questions about whole rows, and how they grow.
+
+    Parameters
+    ----------
+    deletion
+        for "cart": a column is left out where its part in the gain is below this share of the largest part.
+    restarts, jumps
+        for "oc1": starts, the first at the best cut of one column; and random directions tried where no weight helps.
+    random_state
+        seed of starts and jumps.
+    """
+
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    random_state: Seed = None
+    min_impurity_decrease: NonNegative = 0.0
+
+    takes = Takes(categories=True)
 
     def _finder(self, rng: Rng) -> Finder:
         raise TypeError(f"{type(self).__name__} does not define how questions are found")
@@ -121,15 +139,15 @@ class RowTreeMethods(PruningMethods, RowTreeExports):
         known = vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
         layout = DummyLayout.of(X.shape[1], known)
         finder = self._finder(check_random_state(self.random_state))
-        return grow_nodes(layout.table(X), criterion, finder, node_rules(self, len(X), criterion.w)), layout
-
-    def apply(self, X: UserTable) -> Indices:
-        """The index of the leaf of each row."""
-        X = self._admit(X)
-        return self.model_.apply(X)
+        return grow_nodes(layout.table(X), criterion, finder, growth_limits(self, X, criterion.w)), layout
 
 
-class BaseRowTreeClassifier(RowTreeMethods, Classifier):
+class BaseRowTreeClassifier(
+    BaseRowTree,
+    Classifier,
+    keywords="criterion max_depth min_samples_split min_samples_leaf min_weight_fraction_leaf random_state "
+    "min_impurity_decrease class_weight ccp_alpha",
+):
     """A tree of questions about whole rows with the shares of the classes at its leaves.
 
     Parameters
@@ -155,16 +173,8 @@ class BaseRowTreeClassifier(RowTreeMethods, Classifier):
 
     _: KW_ONLY
     criterion: Literal["gini", "entropy", "log_loss", "error"] = "gini"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    random_state: Seed = None
-    min_impurity_decrease: NonNegative = 0.0
     class_weight: Any = None
     ccp_alpha: NonNegative = 0.0
-
-    takes = Takes(categories=True)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         grown, layout = self._grow(X, CLASS_CRITERIA[self.criterion](y.astype(np.int32), w, len(self.classes_)))
@@ -190,19 +200,11 @@ class BaseRowTreeClassifier(RowTreeMethods, Classifier):
         return self.model_.value
 
 
-class BaseRowTreeRegressor(RowTreeMethods, Regressor):
+class BaseRowTreeRegressor(BaseRowTree, Regressor):
     """A tree of questions about whole rows with means at its leaves."""
 
     _: KW_ONLY
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    random_state: Seed = None
-    min_impurity_decrease: NonNegative = 0.0
     ccp_alpha: NonNegative = 0.0
-
-    takes = Takes(categories=True)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         y = y.astype(np.float64)
@@ -218,15 +220,3 @@ class BaseRowTreeRegressor(RowTreeMethods, Regressor):
         """The mean of the leaf of each row."""
         X = self._admit(X)
         return self.model_.answers(X)[:, 0]
-
-
-def node_rules(estimator: Any, n: int, w: Weights) -> GrowthLimits:
-    """The growth limits that the parameters ask for."""
-    total = float(w.sum())
-    return GrowthLimits(
-        max_depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
-        min_split=max(2, row_count(estimator.min_samples_split, n)),
-        min_leaf=row_count(estimator.min_samples_leaf, n),
-        min_weight=estimator.min_weight_fraction_leaf * total,
-        min_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
-    )

@@ -15,7 +15,6 @@ from fivefold.partition.growers.binary_grower import grow, grow_random_tree
 from fivefold.partition.splitters.base import ColumnConstraints, unit_weight
 from fivefold.partition.tree_arrays.binary_tree import GrownTree
 from fivefold.tree.shared.base import (
-    MaxLeaves,
     TreeMethods,
     TreeModel,
     class_counts,
@@ -80,8 +79,6 @@ class BaseTreeClassifier(TreeMethods, Classifier):
 
     _: KW_ONLY
     criterion: Literal["gini", "entropy", "log_loss", "error", "risk"] = "gini"
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
     class_weight: Any = None
     ccp_alpha: NonNegative = 0.0
     monotonic_cst: Any = None
@@ -159,6 +156,9 @@ class BaseTreeRegressor(TreeMethods, Regressor):
 
     _: KW_ONLY
     criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
+    ccp_alpha: NonNegative = 0.0
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
 
     def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
         target = NumberTarget.of(y, w, self.criterion, type(self).__name__)
