@@ -10,6 +10,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from numpy.random import MT19937, RandomState
 from numpy.random.bit_generator import ISeedSequence
 from sklearn import utils
@@ -18,11 +19,11 @@ from sklearn import utils
 class _Zeros(ISeedSequence):
     """Zeros for a generator that is seeded next, so that none of them remains."""
 
-    def generate_state(self, n_words: int, dtype: Any = None) -> Any:
+    def generate_state(self, n_words: int, dtype: object = None) -> Any:  # NumPy's type is an array
         return [0] * n_words  # a list is read faster, word by word
 
 
-def check_random_state(seed: Any) -> Any:
+def check_random_state(seed: int | np.integer[Any] | RandomState | None) -> RandomState:
     """The generator itself, NumPy's own for None, or one that starts from the whole number `seed`."""
     if not isinstance(seed, Integral):
         return utils.check_random_state(seed)

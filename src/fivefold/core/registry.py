@@ -67,11 +67,11 @@ class Card:
     steps: tuple[str, ...]  # the algorithm, one sentence per step
     source: str  # literature
     see_also: tuple[str, ...] = ()  # names of other methods in the registry
-    variants: tuple[Mapping[str, Any], ...] = ()  # further settings that every law checks, besides the defaults
-    given: Mapping[str, Any] = field(
+    variants: tuple[Mapping[str, object], ...] = ()  # further settings that every law checks, besides the defaults
+    given: Mapping[str, object] = field(
         default_factory=dict
     )  # values for arguments without a default, to try the method with
-    search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values the study tries
+    search: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # values the study tries
     portfolio: bool = False  # in the study by default
     growth: float = 1.0  # fit and predict take time proportional to rows ** growth
     order_dependent: bool = (
@@ -84,7 +84,7 @@ class Parameter:
     """One field of a method."""
 
     name: str
-    default: Any
+    default: object
     allowed: str
     meaning: str
 
@@ -115,7 +115,7 @@ class Method:
 
     name: str
     chapter: str
-    cls: Any  # the class
+    cls: Any  # a subclass of Estimator, with the methods of its kind
     card: Card
 
     @property
@@ -184,7 +184,7 @@ class Method:
         return tuple(text for text, holds in found.items() if holds)
 
     @property
-    def hyperparameters(self) -> dict[str, tuple[Any, ...]]:
+    def hyperparameters(self) -> dict[str, tuple[object, ...]]:
         """Parameters worth choosing by validation, with the values that a study tries."""
         return dict(self.card.search)
 

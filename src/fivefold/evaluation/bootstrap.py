@@ -59,7 +59,8 @@ class OutOfBag:
 
     def split(self, X: UserTable, y: UserTarget = None, groups: ArrayLike | None = None) -> Iterator[Split]:
         """Indices of training and test rows."""
-        rng, n = check_random_state(self.random_state), np.shape(X)[0]
+        rng = check_random_state(self.random_state)
+        n: int = np.shape(X)[0]
         codes = np.arange(n) if y is None or np.ndim(y) > 1 else np.unique(y, return_inverse=True)[1]
         if n < 2:
             raise ValueError(f"the bootstrap needs two rows or more; got {n}")

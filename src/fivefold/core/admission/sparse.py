@@ -7,16 +7,14 @@ parts of a sum. `canonical_csr` reads every stored index once (13 ms for 10 mill
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, sparray
 
 from fivefold.core._sklearn import get_config
-from fivefold.core.types import Indices, Table
+from fivefold.core.types import Indices, Sparse, Table
 
 
-def configured_csr(X: Table) -> Any:
+def configured_csr(X: Table) -> Sparse:
     """A matrix as a CSR of the kind that scikit-learn is set to give: a sparse matrix unless arrays are asked for.
 
     >>> type(configured_csr([[0.0, 1.0]])).__name__
@@ -25,7 +23,7 @@ def configured_csr(X: Table) -> Any:
     return csr_array(X) if get_config().get("sparse_interface") == "sparray" else csr_matrix(X)
 
 
-def canonical_csr(X: Table, name: str) -> Any:
+def canonical_csr(X: Table, name: str) -> Sparse:
     """X as CSR of floats, sorted, without duplicates: its own arrays if they are so already, new ones otherwise.
 
     >>> from scipy.sparse import csr_array
@@ -134,7 +132,7 @@ def _integers(indices: Indices, what: str, name: str) -> None:
         raise ValueError(f"{name} has {what} that are no vector of integers")
 
 
-def _in_range(indices: Indices, size: int, what: str, name: str, places: Any = None) -> None:
+def _in_range(indices: Indices, size: int, what: str, name: str, places: Indices | None = None) -> None:
     """Refuse an index outside 0 .. size - 1, of those at some places or of all."""
     some = indices if places is None else indices[places]
     if len(some) and not (some.min() >= 0 and some.max() < size):

@@ -19,7 +19,7 @@ from fivefold.core.compilation.jit import garbage_collection_off
 class _LoopCompiler(Compiler):
     """The compiler of loops that Python calls; no garbage collection meanwhile, as nearly every object made stays."""
 
-    def _compile_core(self) -> Any:
+    def _compile_core(self) -> Any:  # a record of Numba's, without a type
         with garbage_collection_off():
             result = super()._compile_core()
         for environment in result._find_referenced_environments():  # those of its callees, which nothing else sets

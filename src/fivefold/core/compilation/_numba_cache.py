@@ -47,6 +47,7 @@ class _CacheImplementation(CompileResultCacheImpl):
 class _CacheFiles(IndexDataCacheFile):
     """One file per set of types and no index, so that processes that compile at the same time cannot mix theirs up."""
 
+    # keys and entries are Numba's, which has no types
     def save(self, key: Any, data: Any) -> None:
         self._save_data(self._name(key), (key, data))
 
@@ -88,7 +89,7 @@ class LoopCache(FunctionCache):
             self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
         )
 
-    def load_overload(self, types: Any, context: Any) -> Any:
+    def load_overload(self, types: Any, context: Any) -> Any:  # of Numba, which has no types
         """The code kept for these types; None also where it cannot be read or turned into code again."""
         with suppress(Exception):
             return super().load_overload(types, context)

@@ -16,9 +16,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
-from typing import Any
+from types import FrameType, FunctionType, TracebackType
+from typing import cast
 
+from fivefold.core._sklearn import CallbackSupportMixin
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.types import Table
 
@@ -47,7 +48,7 @@ class _InterruptState:
             self.handler_installed = True
             signal.signal(signal.SIGINT, self._note)
 
-    def _note(self, number: int, frame: Any) -> None:
+    def _note(self, number: int, frame: FrameType | None) -> None:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True
@@ -71,13 +72,15 @@ def _in_main_thread() -> bool:
 class interruptible_fit:
     """The learning part of a fit: a noted Ctrl-C ends its steps, and is forgotten after it."""
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: object) -> None:
         self.estimator, self.in_main_thread = estimator, _in_main_thread()
 
     def __enter__(self) -> None:
         _interrupt.running_fits += self.in_main_thread
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _interrupt.running_fits -= self.in_main_thread
         if self.in_main_thread and not _interrupt.running_fits and _interrupt.release() and kind is None:
             warn(
@@ -88,7 +91,9 @@ class interruptible_fit:
 
 
 @contextmanager
-def fit_steps(estimator: Any, name: str, count: int, X: Table = None) -> Iterator[Callable[[Any, StepValue], bool]]:
+def fit_steps(
+    estimator: object, name: str, count: int, X: Table = None
+) -> Iterator[Callable[[object, StepValue], bool]]:
     """Yield `monitor(model, value) -> stop`, which reports one step of an iterative fit.
 
     A callback that asks for it gets a fitted copy of the estimator: its `model_` is the model of
@@ -96,11 +101,11 @@ def fit_steps(estimator: Any, name: str, count: int, X: Table = None) -> Iterato
     made first, and likewise for a value that takes time to compute: only the line on the terminal shows it.
     """
     _interrupt.hold()
-    root = estimator._init_callback_context(max_subtasks=count)
+    root = cast(CallbackSupportMixin, estimator)._init_callback_context(max_subtasks=count)  # mixins call it too
     root.call_on_fit_task_begin(estimator=estimator, X=X)
     line = _ProgressLine(type(estimator).__name__, name, count)
 
-    def monitor(model: Any, value: StepValue) -> bool:
+    def monitor(model: object, value: StepValue) -> bool:
         line.step(value)
         if _interrupt.pressed:
             raise KeyboardInterrupt
@@ -109,7 +114,7 @@ def fit_steps(estimator: Any, name: str, count: int, X: Table = None) -> Iterato
         task = root.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=estimator, X=X)
 
-        def known() -> dict[str, Any]:
+        def known() -> dict[str, object]:
             return {"model_": model() if isinstance(model, FunctionType) else model}
 
         return bool(task.call_on_fit_task_end(estimator=estimator, X=X, reconstruction_attributes=known))
@@ -121,7 +126,7 @@ def fit_steps(estimator: Any, name: str, count: int, X: Table = None) -> Iterato
         root.call_on_fit_task_end(estimator=estimator, X=X)
 
 
-def warn_kept_best(estimator: Any, done: int, name: str) -> None:
+def warn_kept_best(estimator: object, done: int, name: str) -> None:
     """Warn once that Ctrl-C ended the fit and the best model so far is kept; for an inner fit, the outer one warns."""
     if _interrupt.pressed and (_interrupt.warned or _interrupt.running_fits > 1 or not _in_main_thread()):
         return

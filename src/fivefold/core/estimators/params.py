@@ -10,7 +10,7 @@ import types
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Range:
     open_low: bool = False
     open_high: bool = False
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: float) -> bool:
         if self.open_low and self.low == 0 and 0 < float(value) < 1 / MAX_MAGNITUDE:  # its inverse overflows
             return False
         above = value > self.low if self.open_low else value >= self.low
@@ -43,12 +43,14 @@ class Range:
 class CanFit:
     """An estimator of any library: an instance that has fit."""
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: object) -> bool:
         return not isinstance(value, type) and callable(getattr(value, "fit", None))
 
     def __str__(self) -> str:
         return "an estimator, an instance with fit"
 
+
+TypeHint: TypeAlias = Any  # a class, or what `typing` makes of some: they have no type in common
 
 SHORT_REPR = reprlib.Repr()
 SHORT_REPR.maxother = SHORT_REPR.maxstring = 120
@@ -59,7 +61,7 @@ Positive = Annotated[float, Range(0, open_low=True, open_high=True)]
 NonNegative = Annotated[float, Range(0, open_high=True)]
 Fraction = Annotated[float, Range(0, 1)]
 OpenFraction = Annotated[float, Range(0, 1, open_low=True, open_high=True)]
-Learner = Annotated[Any, CanFit()]
+Learner = Annotated[Any, CanFit()]  # of any library
 Seed = int | np.random.RandomState | None
 
 
@@ -68,15 +70,15 @@ class ParameterError(ValueError, TypeError):
 
 
 @cache
-def declared_params(cls: type) -> dict[str, Any]:
+def declared_params(cls: type) -> dict[str, TypeHint]:
     """The parameters of an estimator class and their types, in order."""
     hints = get_type_hints(cls, include_extras=True)
     return {f.name: hints[f.name] for f in fields(cls)}
 
 
-def check_params(estimator: Any) -> None:
+def check_params(estimator: object) -> None:
     """Raise an error for the first parameter whose value its declaration does not allow."""
-    cls = estimator.__class__
+    cls: type = estimator.__class__
     for name, hint in declared_params(cls).items():
         value = getattr(estimator, name)
         if value is not getattr(cls, name, MISSING) and not allows(hint, value):  # a default is allowed
@@ -89,21 +91,21 @@ def check_params(estimator: Any) -> None:
 
 
 def _is_extreme(value: Any) -> bool:
-    """Is it, or its inverse, larger than MAX_MAGNITUDE?"""
+    """Is a number, of Python or of NumPy, or its inverse, larger than MAX_MAGNITUDE?"""
     plain = value.item() if isinstance(value, np.generic) else value  # float32 has no 1e100
     return bool(plain != 0 and not 1 / MAX_MAGNITUDE <= abs(plain) <= MAX_MAGNITUDE)
 
 
-def short_repr(value: Any) -> str:
+def short_repr(value: object) -> str:
     """A value in one line: an array by its shape and type, anything else by its representation, shortened if long."""
     if isinstance(value, np.ndarray) and value.size > 6:
         return f"an array of shape {value.shape} and type {value.dtype}"
     return SHORT_REPR.repr(value) if len(repr(value)) > 200 else repr(value)
 
 
-def allows(hint: Any, value: Any) -> bool:
-    """Does `value` satisfy the declaration?"""
-    origin = get_origin(hint)
+def allows(hint: TypeHint, value: Any) -> bool:
+    """Does `value`, which may be anything, satisfy the declaration?"""
+    origin: TypeHint = get_origin(hint)
     if hint is Any:
         return True
     if origin is Annotated:
@@ -131,13 +133,14 @@ def allows(hint: Any, value: Any) -> bool:
     return isinstance(value, origin or hint) or (hint is np.ndarray and is_foreign(value))
 
 
-def _base(hint: Any) -> Any:
-    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+def _base(hint: TypeHint) -> TypeHint:
+    origin: TypeHint = get_origin(hint)
+    return get_args(hint)[0] if origin is Annotated else hint
 
 
-def describe(hint: Any) -> str:
+def describe(hint: TypeHint) -> str:
     """The declaration in words."""
-    origin = get_origin(hint)
+    origin: TypeHint = get_origin(hint)
     if origin is Annotated:
         base, *rules = get_args(hint)
         words = " and ".join(map(str, rules))

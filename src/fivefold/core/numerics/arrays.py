@@ -6,45 +6,49 @@ which a library cannot do for its user; array_api_compat itself needs no setting
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fivefold.core._sklearn import array_namespace, get_config
 
+# Arrays of NumPy, tensors of torch and arrays of other libraries have no type in common, nor have their namespaces.
+AnyArray: TypeAlias = Any
+Namespace: TypeAlias = Any
 
-def namespace(*arrays: Any) -> Any:
+
+def namespace(*arrays: AnyArray) -> Namespace:
     """The array namespace of the arrays."""
     if all(isinstance(a, np.ndarray) for a in arrays):
         return np
     return array_namespace(*arrays)
 
 
-def is_tensor(a: Any) -> bool:
+def is_tensor(a: object) -> bool:
     """Is it a torch tensor? Asks without importing torch."""
     return type(a).__module__.partition(".")[0] == "torch"
 
 
-def device(a: Any) -> Any:
+def device(a: AnyArray) -> object:
     """Where an array lives: "cpu" for NumPy and sparse matrices, the tensor's own device for a tensor."""
     return a.device if is_tensor(a) else "cpu"
 
 
-def is_foreign(a: Any) -> bool:
+def is_foreign(a: object) -> bool:
     """Is it an array of another library, and is scikit-learn set to dispatch on those (`array_api_dispatch`)?"""
     if isinstance(a, np.ndarray) or not (is_tensor(a) or hasattr(a, "__array_namespace__")):
         return False
     return bool(get_config()["array_api_dispatch"])
 
 
-def to_numpy(a: Any) -> Any:
+def to_numpy(a: Any) -> Any:  # users' arguments of any type pass through it
     """A tensor, or a foreign array, as a NumPy array on the host; anything else unchanged."""
     if is_tensor(a):
         return a.detach().cpu().numpy()
     return np.from_dlpack(a).copy() if is_foreign(a) else a
 
 
-def to_library_of(answer: Any, a: Any) -> Any:
+def to_library_of(answer: Any, a: AnyArray) -> Any:  # an answer of a method: an array, a number, text, some of these
     """Numbers as an array of the library and on the device of `a`; text and other labels unchanged."""
     if isinstance(answer, list | tuple):
         return type(answer)(to_library_of(part, a) for part in answer)
@@ -54,7 +58,7 @@ def to_library_of(answer: Any, a: Any) -> Any:
     return xp.asarray(np.array(answer), device=a.device)
 
 
-def like(values: Any, a: Any) -> Any:
+def like(values: AnyArray, a: AnyArray) -> AnyArray:
     """A contiguous copy of numbers in the library, float type and device of `a`.
 
     >>> like([1, 2], np.zeros(3, dtype=np.float32))
@@ -65,7 +69,7 @@ def like(values: Any, a: Any) -> Any:
     return np.array(values, dtype=a.dtype, order="C")
 
 
-def logsumexp(a: Any, axis: int) -> Any:
+def logsumexp(a: AnyArray, axis: int) -> AnyArray:
     """log sum exp along an axis; -inf where every entry is -inf.
 
     >>> logsumexp(np.array([[0.0, 0.0], [-np.inf, -np.inf]]), axis=1).round(4)

@@ -10,11 +10,11 @@ Arrays of any shape; products must stay below 1e300.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fivefold.core.types import Doubles
+from fivefold.core.types import Array
 
 VELTKAMP_FACTOR = 134217729.0  # 2^27 + 1: cuts a mantissa of 53 bits into two halves whose products are exact
 
@@ -23,8 +23,8 @@ VELTKAMP_FACTOR = 134217729.0  # 2^27 + 1: cuts a mantissa of 53 bits into two h
 class DoubleDouble:
     """hi + lo, with lo below the last digit of hi."""
 
-    hi: Doubles
-    lo: Doubles
+    hi: Array  # float64
+    lo: Array
 
     def __add__(self, other: DoubleDouble) -> DoubleDouble:
         s, e = two_sum(self.hi, other.hi)
@@ -33,7 +33,7 @@ class DoubleDouble:
     def __sub__(self, other: DoubleDouble) -> DoubleDouble:
         return self + DoubleDouble(-other.hi, -other.lo)
 
-    def times(self, a: Any) -> DoubleDouble:
+    def times(self, a: Array) -> DoubleDouble:
         """The product with plain numbers."""
         p, e = two_product(self.hi, a)
         return renormalise(p, e + self.lo * a)
@@ -49,28 +49,28 @@ class DoubleDouble:
                 whole = DoubleDouble(np.append(whole.hi, rest.hi, axis=0), np.append(whole.lo, rest.lo, axis=0))
         return whole[0]
 
-    def __getitem__(self, key: Any) -> DoubleDouble:
+    def __getitem__(self, key: int | slice | tuple[slice | None, ...]) -> DoubleDouble:
         return DoubleDouble(self.hi[key], self.lo[key])
 
-    def rounded(self) -> Doubles:
+    def rounded(self) -> Array:
         """The nearest plain numbers."""
         return self.hi + self.lo
 
 
-def to_double_double(a: Any) -> DoubleDouble:
+def to_double_double(a: ArrayLike) -> DoubleDouble:
     """Plain numbers, held exactly."""
     a = np.asarray(a, dtype=np.float64)
     return DoubleDouble(a, np.zeros_like(a))
 
 
-def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """The rounded sum and its error."""
     s = a + b
     v = s - a
     return s, (a - (s - v)) + (b - v)
 
 
-def two_product(a: Any, b: Any) -> tuple[Any, Any]:
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
     """The rounded product and its error."""
     p = a * b
     a1, a2 = _halves(a)
@@ -78,13 +78,13 @@ def two_product(a: Any, b: Any) -> tuple[Any, Any]:
     return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
 
 
-def renormalise(hi: Any, lo: Any) -> DoubleDouble:
+def renormalise(hi: Array, lo: Array) -> DoubleDouble:
     """The same sum with lo as small as it can be, where hi is the larger."""
     s = hi + lo
     return DoubleDouble(s, lo - (s - hi))
 
 
-def _halves(a: Any) -> tuple[Any, Any]:
+def _halves(a: Array) -> tuple[Array, Array]:
     c = VELTKAMP_FACTOR * a
     high = c - (c - a)
     return high, a - high

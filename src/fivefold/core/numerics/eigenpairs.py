@@ -6,15 +6,16 @@ The dense routine for arrays and tensors, power iteration with deflation, and de
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import linalg
 
 from fivefold.core.blas_threads import one_blas_thread
-from fivefold.core.numerics.arrays import namespace
+from fivefold.core.numerics.arrays import AnyArray, namespace
 from fivefold.core.numerics.linear_dependence import orthogonal_part
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Array
 
 SUBSET_EIGEN_RATIO = 8  # only the wanted eigenpairs are computed if they are at most one in this many,
 MIN_SUBSET_EIGEN_ROWS = 128  # and the matrix has more rows than this; otherwise all are as fast
@@ -24,12 +25,12 @@ RESIDUAL_FLOOR = 1e-13  # residuals below this fraction of the matrix norm are r
 class EigenDecomposition(NamedTuple):
     """Eigenvalues (d,) and orthonormal eigenvectors in columns (d, d)."""
 
-    values: Any
-    vectors: Any
+    values: AnyArray
+    vectors: AnyArray
 
 
 def eigen(
-    A: Matrix, order: Literal["descending", "ascending"] = "descending", *, count: int | None = None
+    A: AnyArray, order: Literal["descending", "ascending"] = "descending", *, count: int | None = None
 ) -> EigenDecomposition:
     """Eigenpairs of a symmetric array, sorted; the largest entry of each vector is positive.
 
@@ -56,7 +57,7 @@ def eigen(
     return EigenDecomposition(values, fix_signs(vectors.T).T)
 
 
-def fix_signs(rows: Any) -> Any:
+def fix_signs(rows: AnyArray) -> AnyArray:
     """Rows of an array, each multiplied by -1 if its largest entry in size is negative."""
     xp = namespace(rows)
     if 0 in rows.shape:
@@ -85,11 +86,18 @@ class Eigenpair:
     reason: Literal["converged", "max_iter"]
 
 
+class StoppingOptions(TypedDict, total=False):
+    """When power iteration stops."""
+
+    tol: float
+    max_iter: int
+
+
 def power_iteration(
     A: Array,
     rng: np.random.RandomState,
     *,
-    orthogonal_to: Any = (),
+    orthogonal_to: ArrayLike = (),
     shift: float = 0.0,
     tol: float = RESIDUAL_FLOOR,
     max_iter: int = 10_000,
@@ -113,7 +121,9 @@ def power_iteration(
     return Eigenpair(value, fix_signs(x[None])[0], max_iter, "max_iter")
 
 
-def leading_eigenpairs(A: Array, k: int, rng: np.random.RandomState, **options: Any) -> list[Eigenpair]:
+def leading_eigenpairs(
+    A: Array, k: int, rng: np.random.RandomState, **options: Unpack[StoppingOptions]
+) -> list[Eigenpair]:
     """The k largest eigenpairs of a symmetric A, one after the other by power iteration."""
     pairs: list[Eigenpair] = []
     for _ in range(k):
@@ -121,7 +131,7 @@ def leading_eigenpairs(A: Array, k: int, rng: np.random.RandomState, **options: 
     return pairs
 
 
-def eigen_by_deflation(A: Array, rng: np.random.RandomState, **options: Any) -> EigenDecomposition:
+def eigen_by_deflation(A: Array, rng: np.random.RandomState, **options: Unpack[StoppingOptions]) -> EigenDecomposition:
     """Every eigenpair of a symmetric A from Rayleigh quotients alone.
 
     Maximise and deflate until the maximum is zero: the positive eigenvalues. The same with -A: the

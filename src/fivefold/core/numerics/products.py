@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -22,7 +21,7 @@ MAX_PIECES = 16  # pieces of a product, at most
 MIN_PIECE_PRODUCTS = 1 << 21  # multiplications per piece, at least: fewer are not worth a thread
 
 
-def row_blocks(X: Table, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
+def row_blocks(X: Table, lo: int, hi: int) -> Iterator[tuple[int, int, Array]]:
     """Rows lo..hi of a NumPy array as (a, b, X[a:b]) block by block."""
     rows = 4 * WIDE_BLOCK_ROWS if X.shape[1] <= 128 else WIDE_BLOCK_ROWS
     for a in range(lo, hi, rows):
@@ -30,7 +29,7 @@ def row_blocks(X: Table, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
         yield a, b, X[a:b]
 
 
-def centred_blocks(X: Table, centre: Array, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
+def centred_blocks(X: Table, centre: Array, lo: int, hi: int) -> Iterator[tuple[int, int, Array]]:
     """Rows lo..hi of a NumPy array less `centre`, as (a, b, Z) block by block; Z is overwritten by the next block."""
     held = np.empty((0, X.shape[1]))
     for a, b, rows in row_blocks(X, lo, hi):
@@ -39,7 +38,7 @@ def centred_blocks(X: Table, centre: Array, lo: int, hi: int) -> Iterator[tuple[
         yield a, b, np.subtract(rows, centre, out=held[: b - a])
 
 
-def product(A: Matrix, B: Matrix) -> Any:
+def product(A: Table, B: Table) -> Table:
     """A @ B, the rows of a NumPy array A divided over the pool by its shape: threads do not change the result."""
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
         return A @ B
@@ -54,7 +53,7 @@ def product(A: Matrix, B: Matrix) -> Any:
     return out
 
 
-def cross_product(A: Matrix, B: Matrix) -> Any:
+def cross_product(A: Table, B: Table) -> Table:
     """A.T @ B, summed over runs of rows, or by rows of the result if these are more."""
     n, d = A.shape
     if n < d or not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
@@ -73,7 +72,7 @@ def _pieces(rows: int, work: int) -> int:
     return max(1, min(MAX_PIECES, rows // MIN_PIECE_ROWS, work // MIN_PIECE_PRODUCTS))
 
 
-def affine(X: Array, centre: Array, A: Array, shift: Any = 0.0) -> Array:
+def affine(X: Array, centre: Array, A: Array, shift: Array | float = 0.0) -> Array:
     """(X - centre) @ A + shift for A (d,) or (d, k), in the type of X."""
     A = np.ascontiguousarray(A)
     out = np.empty((len(X), *A.shape[1:]), dtype=X.dtype)
@@ -89,11 +88,11 @@ def affine(X: Array, centre: Array, A: Array, shift: Any = 0.0) -> Array:
 def centred_operator(X: Table, mean: Array, scale: Array) -> LinearOperator:
     """(X - mean) / scale for a sparse X: products with it, never the matrix."""
 
-    def times(V: Matrix) -> Any:
+    def times(V: Matrix) -> Matrix:
         U = (V.T / scale).T
         return X @ U - mean @ U
 
-    def transposed_times(U: Matrix) -> Any:
+    def transposed_times(U: Matrix) -> Matrix:
         return ((X.T @ U - np.multiply.outer(mean, U.sum(axis=0))).T / scale).T
 
     return LinearOperator(

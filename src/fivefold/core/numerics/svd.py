@@ -5,26 +5,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.sparse import issparse
 
-from fivefold.core.numerics.arrays import is_tensor, like, namespace
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace
 from fivefold.core.numerics.eigenpairs import eigen, fix_signs
 from fivefold.core.numerics.products import cross_product, product
-from fivefold.core.types import Matrix
+from fivefold.core.types import Table
 
 
 class SingularAxes(NamedTuple):
     """Singular values, largest first, and right singular vectors in rows (k, d)."""
 
-    values: Any
-    axes: Any
+    values: AnyArray
+    axes: AnyArray
 
 
-def gram_svd(A: Matrix, k: int) -> SingularAxes:
+def gram_svd(A: Table, k: int) -> SingularAxes:
     """Singular values, k or all, and k axes of an array or a sparse matrix, from the smaller of A^T A and A A^T.
 
     If A A^T u = s^2 u then A^T u = s v; orthogonalising the A^T u in order gives the v, and unit vectors
@@ -41,7 +41,7 @@ def gram_svd(A: Matrix, k: int) -> SingularAxes:
 
 
 def randomized_svd(
-    A: Matrix, k: int, rng: np.random.RandomState, *, oversamples: int = 10, steps: int = 4, normalise: str = "auto"
+    A: Table, k: int, rng: np.random.RandomState, *, oversamples: int = 10, steps: int = 4, normalise: str = "auto"
 ) -> SingularAxes:
     """The k largest singular values and axes of an array, a sparse matrix or an operator, from a random sketch.
 
@@ -58,25 +58,25 @@ def randomized_svd(
     return SingularAxes(s[:k], fix_signs(Vt[:k] if M is A else (Q @ U).T[:k]))
 
 
-def thin_svd(A: Matrix) -> tuple[Any, Any, Any]:
+def thin_svd(A: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
     """U, singular values and V^T of an array, without vectors that belong to no value; A may be overwritten."""
     if is_tensor(A):
         return namespace(A).linalg.svd(A, full_matrices=False)
     return linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
 
 
-def _qr(Q: Matrix) -> Any:
+def _qr(Q: AnyArray) -> AnyArray:
     if is_tensor(Q):
         return namespace(Q).linalg.qr(Q)[0]
     return linalg.qr(Q, mode="economic", check_finite=False)[0]
 
 
-def _lu(Q: Matrix) -> Any:
+def _lu(Q: AnyArray) -> AnyArray:
     """The columns of the triangular factor span the same space as Q for half the cost of QR; tensors use QR."""
     return _qr(Q) if is_tensor(Q) else linalg.lu(Q, permute_l=True, check_finite=False)[0]
 
 
-def _unchanged(Q: Matrix) -> Any:
+def _unchanged(Q: AnyArray) -> AnyArray:
     return Q
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from fivefold.core.numerics.arrays import is_tensor, like, namespace
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace
 from fivefold.core.numerics.products import centred_blocks, row_blocks
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
-from fivefold.core.types import Array, Table, Target, Weights
+from fivefold.core.types import Array, Sparse, Table, Target, Weights
 
 PILOT_ROWS = 64  # rows whose mean is the origin of a part's sums: close enough to the part's own mean
 MAX_SQUARED_MEAN_RATIO = 16.0  # variances: sums about zero lose at most a digit if no squared mean exceeds this many
@@ -22,11 +22,13 @@ class TableMoments(NamedTuple):
     """Total weight, mean (d,) and scatter (d, d), the weighted sum of (x - mean)(x - mean)^T."""
 
     weight: float
-    mean: Any
-    scatter: Any
+    mean: AnyArray
+    scatter: AnyArray
 
 
-def weighted_moments(X: Any, w: Any = None, *, products: Any = np.float64) -> TableMoments:
+def weighted_moments(
+    X: Table, w: Weights | None = None, *, products: type[np.floating[Any]] = np.float64
+) -> TableMoments:
     """Moments of the rows of an array or a sparse matrix, each counted w times (once by default).
 
     One pass. NumPy arrays are summed in float64 about the mean of a few rows, so that data far from zero
@@ -42,11 +44,9 @@ def weighted_moments(X: Any, w: Any = None, *, products: Any = np.float64) -> Ta
 
 
 @np.errstate(invalid="ignore")  # infinite rows give NaN, without a warning
-def _part_moments(X: Table, root: Any, kind: np.dtype[Any], lo: int, hi: int) -> TableMoments:
+def _part_moments(X: Array, root: Weights | None, kind: np.dtype[Any], lo: int, hi: int) -> TableMoments:
     d = X.shape[1]
-    pilot = X[lo : min(lo + PILOT_ROWS, hi)].astype(np.float64)
-    centre = pilot.mean(axis=0).astype(kind)
-    at_zero = root is None and X.dtype == kind and bool((centre**2 <= MAX_SQUARED_MEAN_RATIO * pilot.var(axis=0)).all())
+    centre, at_zero = _origin(X, root, kind, lo, hi)
     weight, total, S, G = 0.0, np.zeros(d), np.zeros((d, d)), np.empty((d, d), dtype=kind)
     for a, b, Z in row_blocks(X, lo, hi) if at_zero else centred_blocks(X, centre, lo, hi):
         v = np.ones(b - a, dtype=kind) if root is None else root[a:b]
@@ -59,6 +59,14 @@ def _part_moments(X: Table, root: Any, kind: np.dtype[Any], lo: int, hi: int) ->
     return TableMoments(weight, total / weight + (0.0 if at_zero else centre), S)
 
 
+def _origin(X: Array, root: Weights | None, kind: np.dtype[Any], lo: int, hi: int) -> tuple[Array, bool]:
+    """The mean of the first rows of a part, about which it is summed; are sums about zero as good?"""
+    pilot = X[lo : min(lo + PILOT_ROWS, hi)].astype(np.float64)
+    centre = pilot.mean(axis=0).astype(kind)
+    near = root is None and X.dtype == kind and bool((centre**2 <= MAX_SQUARED_MEAN_RATIO * pilot.var(axis=0)).all())
+    return centre, near
+
+
 def _merged(one: TableMoments, other: TableMoments) -> TableMoments:
     weight = one.weight + other.weight
     gap = other.mean - one.mean
@@ -66,7 +74,7 @@ def _merged(one: TableMoments, other: TableMoments) -> TableMoments:
     return TableMoments(weight, one.mean + gap * (other.weight / weight), scatter)
 
 
-def _sparse_moments(X: Table, w: Weights) -> TableMoments:
+def _sparse_moments(X: Sparse, w: Weights | None) -> TableMoments:
     X = X.astype(np.float64)
     v = np.ones(X.shape[0]) if w is None else w
     weight = float(v.sum())
@@ -74,7 +82,7 @@ def _sparse_moments(X: Table, w: Weights) -> TableMoments:
     return TableMoments(weight, mean, (X.T @ X.multiply(v[:, None]).tocsr()).toarray() - weight * np.outer(mean, mean))
 
 
-def _tensor_moments(X: Table, w: Weights) -> TableMoments:
+def _tensor_moments(X: AnyArray, w: Weights | None) -> TableMoments:
     v = namespace(X).ones_like(X[:, 0]) if w is None else like(w, X)
     weight = float(v.sum())
     mean = (v @ X) / weight
@@ -95,20 +103,30 @@ class CrossMoments(NamedTuple):
     def about_zero(self) -> CrossMoments:
         """The same sums with zero in place of the means."""
         return CrossMoments(
-            self.weight,
-            np.zeros_like(self.mean),
-            self.scatter + self.weight * np.outer(self.mean, self.mean),
-            np.zeros_like(self.offset),
-            self.cross + self.weight * np.outer(self.mean, self.offset),
-            self.spread + self.weight * self.offset**2,
+            weight=self.weight,
+            mean=np.zeros_like(self.mean),
+            scatter=self.scatter + self.weight * np.outer(self.mean, self.mean),
+            offset=np.zeros_like(self.offset),
+            cross=self.cross + self.weight * np.outer(self.mean, self.offset),
+            spread=self.spread + self.weight * self.offset**2,
         )
 
     def merged(self, other: CrossMoments) -> CrossMoments:
         """The moments of the rows of both."""
-        return _merged_cross(self, other)
+        x = _merged(TableMoments(*self[:3]), TableMoments(*other[:3]))
+        mean_shift, target_shift = other.mean - self.mean, other.offset - self.offset
+        share, merge_weight = other.weight / x.weight, self.weight * other.weight / x.weight
+        return CrossMoments(
+            weight=x.weight,
+            mean=x.mean,
+            scatter=x.scatter,
+            offset=self.offset + share * target_shift,
+            cross=self.cross + other.cross + np.outer(mean_shift, merge_weight * target_shift),
+            spread=self.spread + other.spread + merge_weight * target_shift**2,
+        )
 
 
-def cross_moments(X: Any, Y: Any, w: Any = None) -> CrossMoments:
+def cross_moments(X: Table, Y: Target, w: Weights | None = None) -> CrossMoments:
     """Moments of the rows of an array or a sparse matrix and of their targets Y (n, t), each counted w times.
 
     One pass, in float64, about the means of a few rows; no joint matrix (X, Y) is built.
@@ -117,19 +135,16 @@ def cross_moments(X: Any, Y: Any, w: Any = None) -> CrossMoments:
         return _sparse_cross(X, Y.astype(np.float64, copy=False), w)
     root = None if w is None else np.sqrt(w)
     return reduce(
-        _merged_cross,
+        CrossMoments.merged,
         map_parts(partial(_part_cross, X, Y, root), len(X), rows=max(MIN_PART_ROWS, MIN_ROWS_PER_COLUMN * X.shape[1])),
     )
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def _part_cross(X: Table, Y: Target, root: Any, lo: int, hi: int) -> CrossMoments:
+def _part_cross(X: Array, Y: Target, root: Weights | None, lo: int, hi: int) -> CrossMoments:
     d, t = X.shape[1], Y.shape[1]
-    pilot = X[lo : min(lo + PILOT_ROWS, hi)].astype(np.float64)
-    centre, target = pilot.mean(axis=0), Y[lo : min(lo + PILOT_ROWS, hi)].mean(axis=0, dtype=np.float64)
-    at_zero = (
-        root is None and X.dtype == np.float64 and bool((centre**2 <= MAX_SQUARED_MEAN_RATIO * pilot.var(axis=0)).all())
-    )
+    centre, at_zero = _origin(X, root, np.dtype(np.float64), lo, hi)
+    target = Y[lo : min(lo + PILOT_ROWS, hi)].mean(axis=0, dtype=np.float64)
     weight, sums, spread = 0.0, np.zeros(t), np.zeros(t)
     C, S, G = np.zeros((1 + t, d)), np.zeros((d, d)), np.empty((d, d))
     for a, b, Z in row_blocks(X, lo, hi) if at_zero else centred_blocks(X, centre, lo, hi):
@@ -148,27 +163,27 @@ def _part_cross(X: Table, Y: Target, root: Any, lo: int, hi: int) -> CrossMoment
     S -= np.outer(C[0], mean)
     cross = C[1:].T - np.outer(mean, sums)
     spread -= sums * offset
-    return CrossMoments(weight, mean + (0.0 if at_zero else centre), S, target + offset, cross, spread)
-
-
-def _merged_cross(one: CrossMoments, other: CrossMoments) -> CrossMoments:
-    weight = one.weight + other.weight
-    mean_shift, target_shift = other.mean - one.mean, other.offset - one.offset
-    share, merge_weight = other.weight / weight, one.weight * other.weight / weight
     return CrossMoments(
-        weight,
-        one.mean + share * mean_shift,
-        one.scatter + other.scatter + np.outer(mean_shift, merge_weight * mean_shift),
-        one.offset + share * target_shift,
-        one.cross + other.cross + np.outer(mean_shift, merge_weight * target_shift),
-        one.spread + other.spread + merge_weight * target_shift**2,
+        weight=weight,
+        mean=mean + (0.0 if at_zero else centre),
+        scatter=S,
+        offset=target + offset,
+        cross=cross,
+        spread=spread,
     )
 
 
-def _sparse_cross(X: Table, Y: Array, w: Weights) -> CrossMoments:
+def _sparse_cross(X: Sparse, Y: Array, w: Weights | None) -> CrossMoments:
     weight, mean, scatter = _sparse_moments(X, w)
     v = np.ones(X.shape[0]) if w is None else w
     offset = v @ Y / weight
     T = Y - offset
     cross = X.T.astype(np.float64) @ (v[:, None] * T)
-    return CrossMoments(weight, mean, scatter, offset, cross - np.outer(mean, v @ T), v @ T**2)
+    return CrossMoments(
+        weight=weight,
+        mean=mean,
+        scatter=scatter,
+        offset=offset,
+        cross=cross - np.outer(mean, v @ T),
+        spread=v @ T**2,
+    )

@@ -19,7 +19,8 @@ from importlib import import_module
 from io import BytesIO
 from os import SEEK_END, PathLike
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import IO, Any, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
@@ -27,7 +28,7 @@ import numpy as np
 from fivefold.core._sklearn import BaseEstimator
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths
 from fivefold.core.storage.memory_limits import UNPACKED_VARIABLE, format_size, is_set_by_user, max_unpacked
-from fivefold.core.types import Table
+from fivefold.core.types import Sparse
 
 TRUSTED_TYPES = frozenset(  # data and nothing else
     {
@@ -69,7 +70,7 @@ class SuspectArchiveError(ValueError):
     """An archive that is not unpacked: too large, or not written as model files are."""
 
 
-def save(model: Any, file: str | PathLike[str], also: Collection[str] = ()) -> None:
+def save(model: object, file: str | PathLike[str], also: Collection[str] = ()) -> None:
     """Write a fitted model; one that `load` would refuse raises an error."""
     try:
         _skops().dump(model, file, compression=ZIP_DEFLATED, compresslevel=6)
@@ -81,7 +82,7 @@ def save(model: Any, file: str | PathLike[str], also: Collection[str] = ()) -> N
         )
 
 
-def load(file: str | PathLike[str], also: Collection[str] = ()) -> Any:
+def load(file: str | PathLike[str], also: Collection[str] = ()) -> Any:  # an estimator of any kind
     """Read a fitted model; a file that holds any other type than those trusted, and those in `also`, is refused."""
     check_archive(file)
     content = _with_new_names(file)
@@ -157,13 +158,13 @@ def check_archive(file: str | PathLike[str]) -> None:
 
 def _size(archive: ZipFile) -> int:
     """Bytes of the whole archive."""
-    file: Any = archive.fp
+    file = cast(IO[bytes], archive.fp)
     return int(file.seek(0, SEEK_END))
 
 
 def _end(archive: ZipFile, member: ZipInfo) -> int:
     """Where the bytes of a member end; its own header, which may differ from the directory, says where they begin."""
-    file: Any = archive.fp
+    file = cast(IO[bytes], archive.fp)
     file.seek(member.header_offset)
     header = file.read(MEMBER_HEADER_BYTES)
     if len(header) < MEMBER_HEADER_BYTES or not header.startswith(b"PK\3\4"):
@@ -172,12 +173,12 @@ def _end(archive: ZipFile, member: ZipInfo) -> int:
     return member.header_offset + MEMBER_HEADER_BYTES + name + extra + member.compress_size
 
 
-def check_parts(model: Any) -> None:
+def check_parts(model: object) -> None:
     """Ask every part of a model that can tell whether its arrays fit together; ValueError where they do not.
 
     A part is told how many columns the estimator that holds it was fitted on.
     """
-    ahead, seen = [(model, 0)], dict[tuple[int, int], Any]()
+    ahead, seen = [(model, 0)], dict[tuple[int, int], object]()
     while ahead:
         part, columns = ahead.pop()
         if (id(part), columns) in seen:
@@ -191,7 +192,7 @@ def check_parts(model: Any) -> None:
         ahead += [(inner, columns) for inner in _children(part)]
 
 
-def _children(part: Any) -> Iterable[Any]:
+def _children(part: object) -> Iterable[object]:
     if isinstance(part, Mapping):
         return part.values()
     if isinstance(part, list | tuple | set | frozenset):
@@ -201,7 +202,7 @@ def _children(part: Any) -> Iterable[Any]:
     return vars(part).values() if hasattr(part, "__dict__") else ()
 
 
-def _skops() -> Any:
+def _skops() -> ModuleType:
     try:
         import skops.io
     except ImportError as error:
@@ -229,6 +230,9 @@ def _is_known(name: str) -> bool:
     return not ours or is_dataclass(found) or issubclass(found, tuple | BaseEstimator)
 
 
+# Classes of other libraries, below, have no types.
+
+
 def _check_sklearn_tree(tree: Any, columns: int) -> None:
     state = tree.__getstate__()
     nodes = state["nodes"]
@@ -249,7 +253,7 @@ def _check_predictor(predictor: Any, columns: int) -> None:
         check_indices("sets", sets, len(kept))
 
 
-def _check_sparse(X: Table, columns: int) -> None:
+def _check_sparse(X: Sparse, columns: int) -> None:
     X.check_format(full_check=True)
 
 
