@@ -26,9 +26,8 @@ from sklearn.utils.validation import (
 from fivefold.core.types import Codes, Labels, Table, UserTable, UserTarget, UserWeights
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
-
-    from numpy.typing import ArrayLike
 
     class InputTags:
         sparse: bool
@@ -86,7 +85,7 @@ if TYPE_CHECKING:
         def __sklearn_tags__(self) -> Tags: ...
 
     class ClassNamePrefixFeaturesOutMixin:
-        def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels: ...
+        def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels: ...
 
     class OutlierMixin:
         def fit_predict(self, X: UserTable, y: UserTarget = None, **params: object) -> Codes: ...

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from numbers import Integral
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -95,6 +95,7 @@ class HistBoostingMethods(WarmStart):
         which columns hold categories, or None.
     """
 
+    takes: ClassVar[Takes]
     loss: str
     _: KW_ONLY
     learning_rate: Positive = 0.1
