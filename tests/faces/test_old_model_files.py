@@ -6,6 +6,7 @@ for its laws, and what it said about the first seven of them; and the model file
 
 import io
 import pickle
+import re
 from importlib import import_module
 from pathlib import Path
 from zipfile import ZipFile
@@ -16,12 +17,14 @@ import pytest
 from sklearn.datasets import load_iris
 from tables import METHODS, outputs, table
 
+from fivefold import _moved_modules
 from fivefold.core.storage import model_files
 from fivefold.study.models.model_file import load_model
 from fivefold.tree import C45Classifier
 
 ARCHIVE = ZipFile(Path(__file__).with_name("models_0_1_0.zip"))
 STUDY = "study of iris"
+ROOT = Path(__file__).parents[2]
 NAMES = sorted({Path(name).stem for name in ARCHIVE.namelist()} - {STUDY})
 
 
@@ -69,6 +72,27 @@ def test_a_pickle_of_an_earlier_version_is_refused_in_words():
     pickled = b"cfivefold.cluster.prototypes\nModel\n."
     with pytest.raises(ModuleNotFoundError, match=r"is now fivefold\.cluster\.centres\.prototypes\. A pickle"):
         pickle.loads(pickled)
+
+
+def test_a_module_that_was_divided_names_its_parts():
+    parts = r"fivefold\.optim\.risk_minimisation\.linear_svm_solvers$"
+    with pytest.raises(ModuleNotFoundError, match=rf"^fivefold\.svm\.linear_routes of fivefold 0\.1\.0 is now {parts}"):
+        import_module("fivefold.svm.linear_routes")
+    with pytest.raises(ModuleNotFoundError, match=r"is now fivefold\.core\.numerics\.products and .*svd and "):
+        import_module("fivefold.core.linalg")
+
+
+def test_old_modules_are_those_of_the_glossary_and_lead_to_modules_of_today():
+    known = {old: new.split(" ") for old, new in _moved_modules._pairs(_moved_modules.OLD_MODULES_FILE).items()}
+    assert [name for places in known.values() for name in places if find_module(f"fivefold.{name}") is None] == []
+    table = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    table = table.split("## Modules that moved")[1].split("\n## ")[0]
+    listed = {}
+    for folder, items in re.findall(r"^\| `([\w/]+)` \| (.*) \|$", table, re.MULTILINE):
+        for old, new in (item.split(" → ") for item in items.split(", ")):
+            paths = [part.removeprefix("/") if part[0] == "/" else f"{folder}/{part}" for part in new.split(" + ")]
+            listed[f"{folder}/{old}".replace("/", ".")] = [path.replace("/", ".") for path in paths]
+    assert {old: new for old, new in listed.items() if old not in new} == known
 
 
 def test_a_module_that_never_was_is_not_found_as_usual():
