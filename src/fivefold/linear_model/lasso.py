@@ -24,7 +24,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Sparse, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
+from fivefold.core.types import Array, Rng, Sparse, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, SurfaceRegressor, centred_linear
 from fivefold.linear_model.solvers.lasso_path import CoordinateProblems, enet_path, fit_path, prepare_columns
 from fivefold.optim.objective import Minimum, Monitor
@@ -48,7 +48,41 @@ class SparseFit:
     eps: float  # the largest duality gap allowed, on the scale of the sum of squares
 
 
-class LassoBase(SurfaceRegressor):
+class CoordinateDescentRegressor(SurfaceRegressor):
+    """Coefficients found by coordinate descent, with the strength of the penalty given or chosen by folds.
+
+    Parameters
+    ----------
+    positive
+        no coefficient below zero.
+    random_state
+        seed of the order of the coordinates, for selection="random".
+    selection
+        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    dual_gap_
+        upper bound on the distance of the objective from its minimum.
+    """
+
+    _: KW_ONLY
+    fit_intercept: bool = True
+    copy_X: bool = True
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    dual_gap_ = learned("dual_gap")
+    n_iter_ = learned("n_iter")
+
+    def _selection_rng(self) -> Rng | None:
+        """The source of random orders of the coordinates; None takes them in order."""
+        return check_random_state(self.random_state) if self.selection == "random" else None
+
+
+class LassoBase(CoordinateDescentRegressor, keywords="fit_intercept copy_X max_iter tol warm_start"):
     """What the lasso and its relatives share: several targets are fitted one by one, unless `joint`.
 
     Parameters
@@ -63,12 +97,6 @@ class LassoBase(SurfaceRegressor):
         duality gap, as a share of y'y, above which a warning is given; the gap reached is usually far smaller.
     warm_start
         start from what the last fit found.
-    positive
-        no coefficient below zero.
-    random_state
-        seed of the order of the coordinates, for selection="random".
-    selection
-        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
 
     Attributes
     ----------
@@ -78,27 +106,17 @@ class LassoBase(SurfaceRegressor):
         shape (d,), or (n_outputs, d).
     sparse_coef_
         the same as a sparse matrix.
-    dual_gap_
-        upper bound on the distance of the objective from its minimum.
     """
 
     alpha: NonNegative = 1.0
     _: KW_ONLY
-    fit_intercept: bool = True
-    copy_X: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative = 1e-4
     warm_start: bool = False
-    random_state: Seed = None
-    selection: Literal["cyclic", "random"] = "cyclic"
 
     l1_ratio: ClassVar[float] = 1.0  # a constant of the lasso, a parameter of the elastic net
     positive: ClassVar[bool] = False  # a parameter where targets are fitted one by one
     takes: ClassVar[Takes] = Takes(sparse=True, outputs=True)
     joint: ClassVar[bool] = False  # targets share their zeros
 
-    dual_gap_ = learned("dual_gap")
-    n_iter_ = learned("n_iter")
     path = staticmethod(enet_path)
 
     @property
@@ -136,7 +154,6 @@ class LassoBase(SurfaceRegressor):
             warn_kept_best(self, sum(m.steps for m in found), "step")
 
     def _minimum(self, ready: CoordinateProblems, problem: ColumnProducts, start: Array, report: Monitor) -> Minimum:
-        rng = check_random_state(self.random_state) if self.selection == "random" else None
         return fit_path(
             problem,
             ready.weight,
@@ -146,7 +163,7 @@ class LassoBase(SurfaceRegressor):
             tol=self.tol,
             max_iter=self.max_iter,
             positive=self.positive,
-            rng=rng,
+            rng=self._selection_rng(),
             monitor=report,
         )[0]
 

@@ -23,13 +23,13 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import as_float64
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, Fraction, NonNegative, ParameterError, Positive, Seed, short_repr
+from fivefold.core.estimators.params import Count, Fraction, ParameterError, Positive, short_repr
 from fivefold.core.numerics.table_moments import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
-from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Table, Target, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
+from fivefold.linear_model.lasso import CoordinateDescentRegressor
 from fivefold.linear_model.model_selection.cv_folds import CrossValidatedRegressor, Fold, split_folds
 from fivefold.linear_model.solvers.lasso_path import (
     CoordinateProblems,
@@ -65,17 +65,15 @@ class LassoChoice:
     n_iter: int
 
 
-class LassoCVBase(CrossValidatedRegressor):
+class LassoCVBase(
+    CrossValidatedRegressor,
+    CoordinateDescentRegressor,
+    keywords="eps alphas fit_intercept precompute max_iter tol copy_X cv verbose n_jobs positive",
+):
     """What LassoCV and ElasticNetCV share.
 
     Parameters
     ----------
-    positive
-        no coefficient below zero.
-    random_state
-        seed of the order of the coordinates, for selection="random".
-    selection
-        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
     eps
         least strength of an automatic grid, as a share of the largest.
     alphas
@@ -91,8 +89,6 @@ class LassoCVBase(CrossValidatedRegressor):
 
     Attributes
     ----------
-    dual_gap_
-        upper bound on the distance of the objective from its minimum.
     n_iter_
         steps taken for the strength chosen.
     """
@@ -100,17 +96,11 @@ class LassoCVBase(CrossValidatedRegressor):
     _: KW_ONLY
     eps: Positive = 1e-3
     alphas: Count | list[Any] | tuple[Any, ...] | np.ndarray = 100
-    fit_intercept: bool = True
     precompute: Literal["auto"] | bool | np.ndarray | list[Any] = "auto"
-    max_iter: Count = 1000
-    tol: NonNegative = 1e-4
-    copy_X: bool = True
     cv: Any = None  # a number of folds, a splitter, or pairs of row numbers
     verbose: bool | int = False
     n_jobs: int | None = None
     positive: bool = False
-    random_state: Seed = None
-    selection: Literal["cyclic", "random"] = "cyclic"
 
     l1_ratio: ClassVar[Any] = 1.0  # a constant of LassoCV; a parameter of ElasticNetCV, which may try several
     takes: ClassVar[Takes] = Takes(sparse=True)
@@ -118,8 +108,6 @@ class LassoCVBase(CrossValidatedRegressor):
     alpha_ = learned("alpha")
     alphas_ = learned("alphas")
     mse_path_ = learned("mse_path")
-    dual_gap_ = learned("dual_gap")
-    n_iter_ = learned("n_iter")
 
     def _fit(
         self, X: Table, y: Target, w: Weights, given_weight: UserWeights = None, split: Mapping[str, Any] = {}
@@ -171,7 +159,7 @@ class LassoCVBase(CrossValidatedRegressor):
         return alphas
 
     def _options(self) -> NetOptions:
-        rng = check_random_state(self.random_state) if self.selection == "random" else None
+        rng = self._selection_rng()
         return {"tol": self.tol, "max_iter": self.max_iter, "positive": self.positive, "rng": rng}
 
     def _errors(
@@ -248,7 +236,9 @@ class LassoCV(LassoCVBase):
     )
 
 
-class ElasticNetCV(LassoCVBase, keywords="l1_ratio eps alphas fit_intercept precompute max_iter tol cv"):
+class ElasticNetCV(
+    LassoCVBase, keywords="l1_ratio eps alphas fit_intercept precompute max_iter tol cv copy_X verbose n_jobs positive"
+):
     """The elastic net with strength and mixture chosen by cross-validation along paths.
 
     Parameters

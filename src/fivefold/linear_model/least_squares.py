@@ -22,11 +22,17 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative
-from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linear_dependence import linear_dependencies
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, Weights
-from fivefold.linear_model.base import LinearModel, cast_learned, finite_predictor, solve_unchecked, weights_or_none
+from fivefold.linear_model.base import (
+    LinearModel,
+    SurfaceRegressor,
+    cast_learned,
+    finite_predictor,
+    solve_unchecked,
+    weights_or_none,
+)
 from fivefold.linear_model.diagnostics.gaussian_noise import GaussianNoise
 from fivefold.linear_model.diagnostics.summary import Summary, least_squares_summary
 from fivefold.linear_model.solvers.least_squares_solver import (
@@ -68,13 +74,11 @@ class LeastSquaresFit:
         return beta if self.linear.coef.ndim == 2 else beta[0]
 
 
-class LinearRegression(Regressor):
+class LinearRegression(SurfaceRegressor):
     """Least squares: the linear surface with the smallest sum of squared residuals.
 
     Parameters
     ----------
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
     copy_X, tol, n_jobs
         kept for scikit-learn's signature: X is never overwritten, the rank is decided by rounding, and all cores are
         used.
@@ -85,8 +89,6 @@ class LinearRegression(Regressor):
     ----------
     coef_
         shape (d,), or (n_outputs, d).
-    intercept_
-        the prediction at the origin.
     rank_
         how many columns are independent.
     singular_
@@ -130,8 +132,6 @@ class LinearRegression(Regressor):
         variants=({"fit_intercept": False}, {"positive": True}),
     )
 
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
     solver_ = learned("solution.route")
     rank_ = learned("solution.rank")
     singular_ = learned("singular")

@@ -101,7 +101,7 @@ class MultiTaskLasso(_MultiTask):
     )
 
 
-class MultiTaskElasticNet(_MultiTask, keywords="l1_ratio"):
+class MultiTaskElasticNet(_MultiTask, keywords="l1_ratio fit_intercept copy_X max_iter tol warm_start"):
     """The elastic net for several targets: a column has coefficients for all of them or for none.
 
     Parameters
