@@ -86,3 +86,32 @@ def test_a_docstring_is_completed_by_the_entries_of_the_bases():
     meanings = {"first": "two numbers.", "second": "another second number.", "own": "a number of its own."}
     assert documented_parameters(Derived) == meanings
     assert [entry.names for entry in entries(made["Attributes"])] == [("mean_",)]
+
+
+class Ordered(Base, keywords="own second"):
+    """A method whose own parameter comes first.
+
+    Parameters
+    ----------
+    own
+        a number of its own.
+    """
+
+    _: KW_ONLY
+    own: int = 0
+
+
+class OrderedHeir(Ordered):
+    """A method that inherits the order."""
+
+
+@pytest.mark.parametrize("cls", [Ordered, OrderedHeir])
+def test_a_class_may_name_the_order_of_its_keyword_only_parameters(cls):
+    assert list(inspect.signature(cls).parameters) == ["first", "own", "second"]
+    assert [field.name for field in fields(cls)] == ["first", "own", "second"]
+    assert cls(3, second=4).get_params() == {"first": 3, "second": 4, "own": 0}
+
+
+def test_an_order_that_names_no_parameter_is_refused():
+    with pytest.raises(TypeError, match=r"Misspelt: keywords names \['thrid'\]"):
+        type("Misspelt", (Base,), {"__annotations__": {}}, keywords="thrid")
