@@ -46,7 +46,7 @@ from fivefold.partition.histograms.histogram_loops import (
     G,
     H,
     N,
-    NodeSearch,
+    SearchBuffers,
     add_leaf_values,
     build_histograms,
     gradient_extent,
@@ -148,7 +148,6 @@ class HistogramGrower:
         self.columns[:, SIZE], self.columns[:, CATEGORICAL] = bins.sizes, bins.categorical
         self.columns[:, SIGN] = 0 if signs is None else signs
         self.interaction_sets = None if interaction_sets is None else np.asarray(interaction_sets, dtype=bool)
-        self.everything = np.ones(d, dtype=np.uint8)
         self.packed = np.empty((n, 2), dtype=np.int64)
         self.rows = np.empty(n, dtype=np.int32)
         self.data = BinnedRows(
@@ -156,7 +155,7 @@ class HistogramGrower:
         )
         self.threads = threads()
         self.scratch = [
-            search_buffers() for _ in range(1 if self.threads == 1 else max(self.threads, MAX_NODES_AT_ONCE))
+            search_buffers(d) for _ in range(1 if self.threads == 1 else max(self.threads, MAX_NODES_AT_ONCE))
         ]
         self.size = self.groups * COLUMNS_PER_WORD * BINS_PER_COLUMN * 2
         self.tables: list[Indices] = []  # free to use
@@ -286,9 +285,8 @@ class HistogramGrower:
             node.table = self._table()
             self._fill(node.table, node.lo, node.hi, slot)
         work, table = self.scratch[slot or 0], self._table() if deeper else NO_TABLE
-        left_search, right_search = (
-            NodeSearch(deeper and self._can_split(side, 1), self._allowed(side), side.sums) for side in (left, right)
-        )
+        self._write_side(work, 0, left)
+        self._write_side(work, 1, right)
         middle = split_node(
             self.data,
             self.codes[f],
@@ -297,8 +295,8 @@ class HistogramGrower:
             node.hi,
             node.table if deeper else NO_TABLE,
             table,
-            left_search,
-            right_search,
+            deeper and self._can_split(left, 1),
+            deeper and self._can_split(right, 1),
             self.terms,
             work,
         )
@@ -349,11 +347,7 @@ class HistogramGrower:
     def _search(self, sides: tuple[_HistogramNode, ...]) -> None:
         """Find the best cut of the root, or of two children: the smaller has its histogram, the other that of both."""
         small, large, columns = sides[0], sides[-1], len(self.columns)
-        wanted = [
-            (i, node, NodeSearch(True, self._allowed(node), node.sums))
-            for i, node in enumerate(sides)
-            if self._can_split(node, 1)
-        ]
+        wanted = [(i, node) for i, node in enumerate(sides) if self._can_split(node, 1)]
         count = max(1, min(self.threads, self.groups // GROUPS_PER_THREAD))
         scratch = self.scratch[:count]
 
@@ -362,11 +356,12 @@ class HistogramGrower:
             if large is not small:
                 part = slice(first * BINS_PER_COLUMN * 2, last * BINS_PER_COLUMN * 2)
                 large.table[part] -= small.table[part]
-            for i, node, search in wanted:
-                search_histograms(node.table, first, last, self.columns, search, self.terms, scratch[k], i)
+            for i, node in wanted:
+                self._write_side(scratch[k], i, node)
+                search_histograms(node.table, first, last, self.columns, self.terms, scratch[k], i)
 
         (map_items if count > 1 else _map_serial)(some, count)
-        for i, node, _ in wanted:
+        for i, node in wanted:
             best = max(scratch, key=lambda work: float(work.found[i, GAIN]))
             self._keep_cut(node, best.found[i], best.order[i, 1])
 
@@ -399,15 +394,17 @@ class HistogramGrower:
             left[MISSING_BIN] = 2 * best[LEFT_N] > node.sums[N]
         return left
 
-    def _allowed(self, node: _HistogramNode) -> Any:
+    def _write_side(self, work: SearchBuffers, side: int, node: _HistogramNode) -> None:
+        """Make a node the one whose cut is found on this side."""
+        work.sums[side] = node.sums
+        if self.interaction_sets is not None or self.limits.column_share < 1:
+            work.allowed[side] = self._allowed(node)
+
+    def _allowed(self, node: _HistogramNode) -> Codes:
         """The columns that a node may use, drawn by the seed and the path from the root: weights mean repetition."""
-        if self.interaction_sets is None and self.limits.column_share >= 1:
-            return self.everything
-        allowed = (
-            self.everything
-            if self.interaction_sets is None
-            else self.interaction_sets[node.interaction_sets].any(axis=0).astype(np.uint8)
-        )
+        allowed: Codes = np.ones(len(self.columns), dtype=np.uint8)
+        if self.interaction_sets is not None:
+            allowed = self.interaction_sets[node.interaction_sets].any(axis=0).astype(np.uint8)
         if self.limits.column_share < 1:
             columns = np.flatnonzero(allowed)
             count = max(1, int(np.ceil(self.limits.column_share * len(columns))))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Codes, Doubles, Indices, Mask
+from fivefold.core.types import Codes, Doubles, Indices
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN
 
 BINS_PER_COLUMN = MISSING_BIN + 1
@@ -48,17 +48,14 @@ class BinnedRows(NamedTuple):
     columns: Indices  # (d, 3) int64: SIZE, CATEGORICAL, SIGN
 
 
-class NodeSearch(NamedTuple):
-    """A node whose best cut is wanted, or not."""
-
-    wanted: bool
-    allowed: Mask  # (d,) uint8: columns it may use
-    sums: Doubles  # (6,): G, H, N, VALUE, LOWER_BOUND, UPPER_BOUND
-
-
 class SearchBuffers(NamedTuple):
-    """Working memory of a thread."""
+    """Working memory of a thread, and the two sides whose best cuts it finds.
 
+    A loop pays a microsecond for each record it is given, so the sides are written here, not made into records.
+    """
+
+    sums: Doubles  # (2, 6): per side, G, H, N, VALUE, LOWER_BOUND, UPPER_BOUND
+    allowed: Codes  # (2, d) uint8: per side, 1 for columns it may use
     gathered: Indices  # ((2 + GROUPS_PER_PASS) * GATHER_ROWS,) int64: gathered rows
     lines: Indices  # (2, BINS_PER_COLUMN) int64: sums on the left of each cut
     gains: Doubles  # (BINS_PER_COLUMN,)
@@ -66,14 +63,16 @@ class SearchBuffers(NamedTuple):
     found: Doubles  # (2, CUT_NUMBERS): per side, the best cut
 
 
-def search_buffers() -> SearchBuffers:
-    """Fresh working memory."""
+def search_buffers(columns: int) -> SearchBuffers:
+    """Fresh working memory; both sides may use all columns."""
     return SearchBuffers(
-        np.zeros((2 + GROUPS_PER_PASS) * GATHER_ROWS, dtype=np.int64),
-        np.zeros((2, BINS_PER_COLUMN), dtype=np.int64),
-        np.zeros(BINS_PER_COLUMN),
-        np.zeros((2, 2, BINS_PER_COLUMN), dtype=np.int64),
-        np.zeros((2, CUT_NUMBERS)),
+        sums=np.zeros((2, 6)),
+        allowed=np.ones((2, columns), dtype=np.uint8),
+        gathered=np.zeros((2 + GROUPS_PER_PASS) * GATHER_ROWS, dtype=np.int64),
+        lines=np.zeros((2, BINS_PER_COLUMN), dtype=np.int64),
+        gains=np.zeros(BINS_PER_COLUMN),
+        order=np.zeros((2, 2, BINS_PER_COLUMN), dtype=np.int64),
+        found=np.zeros((2, CUT_NUMBERS)),
     )
 
 
@@ -142,12 +141,13 @@ def build_histograms(data, lo, hi, gathered, tables):
 
 
 @jit
-def search_histograms(tables, first, last, columns, node, terms, work, side):
-    """Fill work.found[side] with the best cut of columns first..last of a node (NodeSearch)."""
-    sums, lines, gains, order, found = node.sums, work.lines, work.gains, work.order[side], work.found[side]
+def search_histograms(tables, first, last, columns, terms, work, side):
+    """Fill work.found[side] with the best cut of columns first..last of the node in work.sums[side]."""
+    lines, gains, order, found = work.lines, work.gains, work.order[side], work.found[side]
+    sums, allowed = work.sums[side], work.allowed[side]
     found[GAIN] = 0.0
     for f in range(first, last):
-        if node.allowed[f] == 0:
+        if allowed[f] == 0:
             continue
         table = tables[2 * BINS_PER_COLUMN * f : 2 * BINS_PER_COLUMN * (f + 1)]
         m, by_level = columns[f, SIZE], columns[f, CATEGORICAL] == 1
@@ -272,7 +272,7 @@ def separate_rows(column, goes_left, rows, spare, lo, hi):
 
 
 @jit
-def split_node(data, column, goes, lo, hi, table, smaller, left, right, terms, work):
+def split_node(data, column, goes, lo, hi, table, smaller, search_left, search_right, terms, work):
     """Separate the rows lo..hi of a node by the bins of `column` that go left, and find the best cuts of its sides.
 
     `smaller` becomes the histogram of the side with fewer rows, and `table`, that of the node, the histogram of the
@@ -289,10 +289,10 @@ def split_node(data, column, goes, lo, hi, table, smaller, left, right, terms, w
         build_histograms(data, begin, end, work.gathered, smaller)
         for i in range(len(table)):
             table[i] -= smaller[i]
-        if left.wanted and middle - lo > 1:
-            search_histograms(smaller if left_is_smaller else table, 0, len(columns), columns, left, terms, work, 0)
-        if right.wanted and hi - middle > 1:
-            search_histograms(table if left_is_smaller else smaller, 0, len(columns), columns, right, terms, work, 1)
+        if search_left and middle - lo > 1:
+            search_histograms(smaller if left_is_smaller else table, 0, len(columns), columns, terms, work, 0)
+        if search_right and hi - middle > 1:
+            search_histograms(table if left_is_smaller else smaller, 0, len(columns), columns, terms, work, 1)
     return middle
 
 
