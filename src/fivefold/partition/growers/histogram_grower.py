@@ -404,7 +404,7 @@ class HistogramGrower:
         """The columns that a node may use, drawn by the seed and the path from the root: weights mean repetition."""
         allowed: Codes = np.ones(len(self.columns), dtype=np.uint8)
         if self.interaction_sets is not None:
-            allowed = self.interaction_sets[node.interaction_sets].any(axis=0).astype(np.uint8)
+            allowed = np.asarray(self.interaction_sets[node.interaction_sets].any(axis=0), dtype=np.uint8)
         if self.limits.column_share < 1:
             columns = np.flatnonzero(allowed)
             count = max(1, int(np.ceil(self.limits.column_share * len(columns))))
