@@ -92,18 +92,18 @@ class GaussianMixture(BaseMixture):
     max_iter: Index = 100
     n_init: Count = 1
     init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = "kmeans"
-    weights_init: Any = None
-    means_init: Any = None
-    precisions_init: Any = None
+    weights_init: Any = None  # whatever NumPy can read as an array
+    means_init: Any = None  # likewise
+    precisions_init: Any = None  # likewise
     random_state: Seed = None
     warm_start: bool = False
     verbose: Index | bool = 0
     verbose_interval: Count = 10
     assignment: Literal["soft", "hard"] = "soft"
     weight_prior: Annotated[float, Range(0)] = 0.0
-    mean_prior: Any = None
+    mean_prior: Any = None  # likewise
     mean_strength: NonNegative = 0.0
-    covariance_prior: Any = None
+    covariance_prior: Any = None  # likewise
     covariance_strength: NonNegative = 0.0
 
     takes = Takes(missing=True, empty=False)

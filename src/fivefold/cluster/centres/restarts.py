@@ -51,8 +51,8 @@ class RestartedClusterer(PrototypeClusterer):
     Parameters
     ----------
     n_init
-        runs from different starts, of which the one with the smallest objective is kept; "auto" makes one run with
-        "k-means++" or given centres, ten otherwise.
+        runs from different starts, of which the one with the smallest sum (inertia, or cost of KMedians) is kept;
+        "auto" makes one run with "k-means++" or given centres, ten otherwise.
 
     Attributes
     ----------
