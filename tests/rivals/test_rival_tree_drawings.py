@@ -92,7 +92,7 @@ def test_what_cannot_be_shown_is_refused_with_another_way():
     with pytest.raises(ValueError, match="asks about categories, .* to_text"):
         ours.export_text(model)
     with pytest.raises(
-        TypeError, match="ObliqueTreeClassifier is no tree of single questions .* fivefold.plot.trees.tree_diagram"
+        TypeError, match="ObliqueTreeClassifier is not a binary tree .* fivefold.plot.trees.tree_diagram"
     ):
         ours.plot_tree(ours.ObliqueTreeClassifier(random_state=0))
     with pytest.raises(ValueError, match="not fitted yet"):

@@ -141,7 +141,7 @@ class ObliqueTreeRegressor(BaseRowTreeRegressor):
         return _finder(self, SEARCHES[self.search], rng)
 
 
-def _finder(estimator: Any, search: Search, rng: Rng) -> Finder:
+def _finder(estimator: ObliqueTreeClassifier | ObliqueTreeRegressor, search: Search, rng: Rng) -> Finder:
     def found(node: Node) -> tuple[Question, float]:
         plane = search(estimator, node, rng)
         return node.linear(plane.weights, plane.threshold), plane.gain

@@ -12,27 +12,29 @@ Quinlan (1987); Mitchell (1997), section 3.7.1.1.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.targets import admit_weights
-from fivefold.core.types import Table, Target, UserWeights, Vector, Weights
+from fivefold.core.types import Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.partition.pruning.pruning_methods import best_removal_pruning, bottom_up, node_totals
 from fivefold.tree.shared.base import TreeModel
 from fivefold.tree.shared.multiway_trees import MultiwayModel
 
+FittedTree = TypeVar("FittedTree")  # an estimator of this chapter
+
 
 def prune_on(
-    model: Any,
-    X: Table,
-    y: Target,
+    model: FittedTree,
+    X: UserTable,
+    y: UserTarget,
     sample_weight: UserWeights = None,
     *,
     search: Literal["bottom_up", "best_first"] = "bottom_up",
-) -> Any:
+) -> FittedTree:
     """A copy of a fitted tree, pruned by its errors on the rows of X.
 
     Examples
@@ -48,14 +50,14 @@ def prune_on(
     check_is_fitted(model)
     if not isinstance(getattr(model, "model_", None), TreeModel | MultiwayModel):
         raise TypeError(f"{type(model).__name__} is not a tree that prune_on can prune; fit one of fivefold.tree")
-    X = model._admit(X)
-    w = admit_weights(model, sample_weight, X)
-    errors, stuck = _errors(model, X, np.asarray(y), w)
-    parent = model.model_.tree.parent
+    pruned: Any = copy(model)
+    X = pruned._admit(X)
+    w = admit_weights(pruned, sample_weight, X)
+    errors, stuck = _errors(pruned, X, np.asarray(y), w)
+    parent = pruned.model_.tree.parent
     leaves = bottom_up(parent, errors, stuck) if search == "bottom_up" else best_removal_pruning(parent, errors)
-    out = copy(model)
-    out.model_ = model.model_.prune(leaves)
-    return out
+    pruned.model_ = pruned.model_.prune(leaves)
+    return pruned
 
 
 def _errors(model: Any, X: Table, y: Target, w: Weights) -> tuple[Vector, Vector]:

@@ -1,18 +1,21 @@
 """Trees shown by scikit-learn's own functions: the same text, graph and drawing for the same tree.
 
-The functions ask for a tree of scikit-learn's class. They get one that holds our nodes, under the names they read.
-Questions about categories have no words there: `to_text`, `to_dot` and `fivefold.plot.trees.tree_diagram` have.
+The functions take a tree of scikit-learn's class. They get one that holds our nodes under the names they read.
+They cannot show questions about categories: `to_text`, `to_dot` and `fivefold.plot.trees.tree_diagram` can.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO, TypeAlias
 
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.tree.export.tree_reader import FeatureNames
 from fivefold.tree.shared.base import TreeMethods
+
+ClassNames: TypeAlias = Any  # as users pass them: a list or an array of names, True for the labels, None for none
 
 FITTED_ATTRIBUTES = ("classes_", "n_classes_", "n_outputs_", "n_features_in_", "feature_names_in_")
 
@@ -20,8 +23,8 @@ FITTED_ATTRIBUTES = ("classes_", "n_classes_", "n_outputs_", "n_features_in_", "
 def export_text(
     decision_tree: Any,
     *,
-    feature_names: Any = None,
-    class_names: Any = None,
+    feature_names: FeatureNames = None,
+    class_names: ClassNames = None,
     max_depth: int = 10,
     spacing: int = 3,
     decimals: int = 2,
@@ -42,11 +45,11 @@ def export_text(
 
 def export_graphviz(
     decision_tree: Any,
-    out_file: Any = None,
+    out_file: str | TextIO | None = None,
     *,
     max_depth: int | None = None,
-    feature_names: Any = None,
-    class_names: Any = None,
+    feature_names: FeatureNames = None,
+    class_names: ClassNames = None,
     label: str = "all",
     filled: bool = False,
     leaves_parallel: bool = False,
@@ -58,7 +61,7 @@ def export_graphviz(
     special_characters: bool = False,
     precision: int = 3,
     fontname: str = "helvetica",
-) -> Any:
+) -> str | None:
     """A tree in the language of Graphviz, by `sklearn.tree.export_graphviz`."""
     return _call_sklearn("export_graphviz", locals())
 
@@ -67,8 +70,8 @@ def plot_tree(
     decision_tree: Any,
     *,
     max_depth: int | None = None,
-    feature_names: Any = None,
-    class_names: Any = None,
+    feature_names: FeatureNames = None,
+    class_names: ClassNames = None,
     label: str = "all",
     filled: bool = False,
     impurity: bool = True,
@@ -89,20 +92,21 @@ def _call_sklearn(name: str, given: dict[str, Any]) -> Any:
 
 
 def as_sklearn_tree(model: Any) -> Any:
-    """Our tree as one of scikit-learn's class, with the same nodes; scikit-learn's own as it is."""
+    """Our tree as one of scikit-learn's class, with the same nodes; scikit-learn's own is returned unchanged."""
     theirs = import_module("sklearn.tree")
     if isinstance(model, theirs.BaseDecisionTree):
         return model
     name = type(model).__name__
     if not isinstance(model, TreeMethods):
         raise TypeError(
-            f"{name} is no tree of single questions and two sides; fivefold.plot.trees.tree_diagram draws other trees"
+            f"{name} is not a binary tree of questions about single columns; fivefold.plot.trees.tree_diagram draws "
+            "other trees"
         )
     check_is_fitted(model)
     nodes: Any = model
     if nodes.model_.tree.set_start is not None:
         raise ValueError(
-            f"{name} asks about categories, for which these functions have no words: use its to_text or to_dot, or "
+            f"{name} asks about categories, which these functions cannot show: use its to_text or to_dot, or "
             "fivefold.plot.trees.tree_diagram"
         )
     kind = theirs.DecisionTreeClassifier if is_classifier(model) else theirs.DecisionTreeRegressor

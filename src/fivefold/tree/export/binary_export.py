@@ -23,7 +23,7 @@ from fivefold.partition.export.conjunctions import Rule, RuleCollection
 from fivefold.partition.export.text_formats import dot_graph, dot_label, sql_condition
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.tree.export.sql_cases import Output, TreeCases
-from fivefold.tree.export.tree_reader import TreeReader, tree_reader
+from fivefold.tree.export.tree_reader import FeatureNames, TreeReader, tree_reader
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Explanation:
         return self.text
 
 
-def to_rules(model: Any, *, feature_names: Any = None, missing: bool = False) -> LeafRules:
+def to_rules(model: Any, *, feature_names: FeatureNames = None, missing: bool = False) -> LeafRules:
     """Every leaf of a fitted tree as a rule with its count, shares and label.
 
     The rules always know where missing values go; with `missing` their texts mention it.
@@ -83,7 +83,7 @@ def to_rules(model: Any, *, feature_names: Any = None, missing: bool = False) ->
     return LeafRules(tuple(found), read)
 
 
-def explain(model: Any, X: UserTable, *, feature_names: Any = None) -> Explanation:
+def explain(model: Any, X: UserTable, *, feature_names: FeatureNames = None) -> Explanation:
     """The path of one row down a fitted tree: each question with the row's value, and the rule of its leaf."""
     X = model._admit(X)
     if len(X) != 1:
@@ -103,7 +103,9 @@ def explain(model: Any, X: UserTable, *, feature_names: Any = None) -> Explanati
     return Explanation(tuple(nodes), tuple(steps), rule, text)
 
 
-def to_text(model: Any, *, feature_names: Any = None, max_depth: int | None = None, missing: bool = False) -> str:
+def to_text(
+    model: Any, *, feature_names: FeatureNames = None, max_depth: int | None = None, missing: bool = False
+) -> str:
     """The questions of a fitted tree, indented; a leaf shows its answer, its rows and the shares of the classes.
 
     With `missing` every question mentions where missing values go; nodes below `max_depth` are counted, not shown.
@@ -125,7 +127,7 @@ def to_text(model: Any, *, feature_names: Any = None, max_depth: int | None = No
     return "\n".join(lines)
 
 
-def to_dot(model: Any, *, feature_names: Any = None, missing: bool = False) -> str:
+def to_dot(model: Any, *, feature_names: FeatureNames = None, missing: bool = False) -> str:
     """A fitted tree in the language of Graphviz: questions in ovals, leaves in boxes."""
     read = tree_reader(model, feature_names, missing=missing)
     lines: list[str] = []
@@ -143,7 +145,7 @@ def to_dot(model: Any, *, feature_names: Any = None, missing: bool = False) -> s
 def to_sql(
     model: Any,
     *,
-    feature_names: Any = None,
+    feature_names: FeatureNames = None,
     table: str | None = None,
     output: Output = "predict",
 ) -> str:
@@ -158,29 +160,31 @@ def to_sql(
 class TreeExports:
     """A fitted tree as text, rules, Graphviz and SQL."""
 
-    def to_text(self, *, feature_names: Any = None, max_depth: int | None = None, missing: bool = False) -> str:
+    def to_text(
+        self, *, feature_names: FeatureNames = None, max_depth: int | None = None, missing: bool = False
+    ) -> str:
         """The questions, indented; a leaf shows its answer, its rows and the shares of the classes."""
         return to_text(self, feature_names=feature_names, max_depth=max_depth, missing=missing)
 
-    def to_rules(self, *, feature_names: Any = None, missing: bool = False) -> LeafRules:
+    def to_rules(self, *, feature_names: FeatureNames = None, missing: bool = False) -> LeafRules:
         """Every leaf as a rule with its count, shares and label; `formulas` joins those of a class."""
         return to_rules(self, feature_names=feature_names, missing=missing)
 
-    def to_dot(self, *, feature_names: Any = None, missing: bool = False) -> str:
+    def to_dot(self, *, feature_names: FeatureNames = None, missing: bool = False) -> str:
         """The tree in the language of Graphviz."""
         return to_dot(self, feature_names=feature_names, missing=missing)
 
     def to_sql(
         self,
         *,
-        feature_names: Any = None,
+        feature_names: FeatureNames = None,
         table: str | None = None,
         output: Output = "predict",
     ) -> str:
         """The tree as an expression of SQL, or with `table` as a query; NULL is a missing value."""
         return to_sql(self, feature_names=feature_names, table=table, output=output)
 
-    def explain(self, X: UserTable, *, feature_names: Any = None) -> Explanation:
+    def explain(self, X: UserTable, *, feature_names: FeatureNames = None) -> Explanation:
         """The path of one row, a table of shape (1, columns): each question, the row's value, the rule of its leaf."""
         return explain(self, X, feature_names=feature_names)
 

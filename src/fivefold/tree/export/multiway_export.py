@@ -10,13 +10,13 @@ value go into several branches, each with a part of the row, the share of a clas
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Labels, Mask
 from fivefold.partition.export.text_formats import dot_graph, dot_label, sql_literal, sql_name, sql_select
 from fivefold.partition.missing_values.policies import heaviest_branch
 from fivefold.partition.missing_values.surrogates import Surrogate
@@ -28,10 +28,14 @@ Step = tuple[int, int]  # a node, and the branch taken; -2 for a value that it n
 class MultiwayExports:
     """A fitted tree with any number of branches, as Graphviz and SQL."""
 
-    model_: Any
-    classes_: Any
-    _word: Any
-    _categories: Any
+    model_: Any  # a MultiwayModel, whose module imports this one
+    classes_: Labels
+
+    if TYPE_CHECKING:
+
+        def _word(self, j: int, value: float | None) -> str: ...
+
+        def _categories(self) -> dict[int, tuple[Any, ...]]: ...
 
     def to_dot(self) -> str:
         """The tree in the language of Graphviz: columns in ovals, leaves in boxes, conditions on the edges."""
@@ -75,7 +79,9 @@ def paths_to_answers(tree: MultiwayArrays) -> Iterator[tuple[int, tuple[Step, ..
 
 
 class _SqlWriter:
-    def __init__(self, estimator: Any) -> None:
+    """Writes a fitted tree as expressions of SQL, one per output column."""
+
+    def __init__(self, estimator: MultiwayExports) -> None:
         self.model, self.tree, self.labels = estimator.model_, estimator.model_.tree, estimator.classes_
         self.categories = estimator._categories()
         self.names = [sql_name(estimator._word(j, None)) for j in range(estimator.model_.columns)]
@@ -98,7 +104,7 @@ class _SqlWriter:
         write = self._sum if self.in_parts else lambda values: self._cases(lambda t: sql_literal(float(values[t])))
         return [(f"p_{label}", write(self.model.value[:, k])) for k, label in enumerate(self.labels)]
 
-    def _cases(self, cell: Any) -> str:
+    def _cases(self, cell: Callable[[int], str]) -> str:
         """One line per node that answers; a row has one path."""
         lines = []
         for t, steps in paths_to_answers(self.tree):
@@ -152,7 +158,7 @@ class _SqlWriter:
         name, known = self.names[j], np.ones(len(self.tree.values[j]), dtype=bool)
         return f"{name} IS NULL" + (f" OR {name} NOT IN ({self._values(j, known)})" if self.tree.discrete[t] else "")
 
-    def _values(self, j: int, chosen: Any) -> str:
+    def _values(self, j: int, chosen: Mask) -> str:
         values, known = self.tree.values[j][np.flatnonzero(chosen)], self.categories.get(j)
         named = [float(v) if known is None else known[int(v)] for v in values]
         return ", ".join(map(sql_literal, named))

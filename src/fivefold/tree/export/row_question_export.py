@@ -17,7 +17,7 @@ from fivefold.partition.export.text_formats import dot_graph, dot_label, sql_lit
 from fivefold.partition.row_questions.nodes import RowQuestionTree
 from fivefold.partition.row_questions.questions import Question, QuestionFormat
 from fivefold.tree.export.sql_cases import Output, TreeCases
-from fivefold.tree.export.tree_reader import AnswerReader, row_tree_reader
+from fivefold.tree.export.tree_reader import AnswerReader, FeatureNames, row_tree_reader
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RowTreeExports:
 
     model_: Any  # a RowTreeModel, whose module imports this one
 
-    def to_text(self, *, feature_names: Any = None, max_depth: int | None = None) -> str:
+    def to_text(self, *, feature_names: FeatureNames = None, max_depth: int | None = None) -> str:
         """The questions, indented; a leaf shows its answer, its rows and the shares of the classes."""
         read, words = row_tree_reader(self, feature_names), self._words(feature_names)
         tree = read.tree
@@ -68,7 +68,7 @@ class RowTreeExports:
                 todo += [(child, f"{side}: ") for child, side in zip(tree.children[t], sides, strict=True)][::-1]
         return "\n".join(lines)
 
-    def to_rules(self, *, feature_names: Any = None) -> tuple[LeafRule, ...]:
+    def to_rules(self, *, feature_names: FeatureNames = None) -> tuple[LeafRule, ...]:
         """Every leaf as a rule: the questions on its path, its rows, shares and label."""
         read, words = row_tree_reader(self, feature_names), self._words(feature_names)
         tree = read.tree
@@ -87,7 +87,7 @@ class RowTreeExports:
             todo += [(child, (*steps, (asked, b)), (*held, *turn)) for b, (child, turn) in below][::-1]
         return tuple(found)
 
-    def to_dot(self, *, feature_names: Any = None) -> str:
+    def to_dot(self, *, feature_names: FeatureNames = None) -> str:
         """The tree in the language of Graphviz: questions in ovals, leaves in boxes."""
         read, words = row_tree_reader(self, feature_names), self._words(feature_names)
         tree = read.tree
@@ -105,7 +105,7 @@ class RowTreeExports:
     def to_sql(
         self,
         *,
-        feature_names: Any = None,
+        feature_names: FeatureNames = None,
         table: str | None = None,
         output: Output = "predict",
     ) -> str:
@@ -113,7 +113,7 @@ class RowTreeExports:
         words = self._words(feature_names, sql=True)
         return RowCases(row_tree_reader(self, feature_names), words).to_sql(output, table)
 
-    def _words(self, feature_names: Any, *, sql: bool = False) -> QuestionFormat:
+    def _words(self, feature_names: FeatureNames, *, sql: bool = False) -> QuestionFormat:
         """How questions about the table are written; a category is a truth value that counts as 0 or 1."""
         read, layout = row_tree_reader(self, feature_names), self.model_.layout
         names = []

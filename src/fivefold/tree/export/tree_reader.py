@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from fivefold.partition.export.conditions import Condition
 from fivefold.partition.row_questions.nodes import RowQuestionTree
 from fivefold.partition.tree_arrays.binary_tree import Tree
 
+FeatureNames: TypeAlias = Any  # names as users pass them: a list, an array, an Index; None for those of fit
 AnyTree = TypeVar("AnyTree", Tree, RowQuestionTree)
 
 
@@ -119,19 +120,19 @@ class TreeReader(AnswerReader[Tree]):
         return frozenset(np.flatnonzero(self.tree.chosen(t, self._n_levels(t))).tolist())
 
 
-def tree_reader(model: Any, feature_names: Any = None, *, missing: bool = False) -> TreeReader:
+def tree_reader(model: Any, feature_names: FeatureNames = None, *, missing: bool = False) -> TreeReader:
     """What an export reads of a fitted binary tree; a TreeReader is returned unchanged."""
     if isinstance(model, TreeReader):
         return model
     return TreeReader(**_read(model, feature_names), missing=missing)
 
 
-def row_tree_reader(model: Any, feature_names: Any = None) -> AnswerReader[RowQuestionTree]:
+def row_tree_reader(model: Any, feature_names: FeatureNames = None) -> AnswerReader[RowQuestionTree]:
     """What an export reads of a fitted tree of questions about whole rows."""
     return AnswerReader(**_read(model, feature_names))
 
 
-def _read(model: Any, feature_names: Any) -> dict[str, Any]:
+def _read(model: Any, feature_names: FeatureNames) -> dict[str, Any]:
     """The fields of a reader of any fitted tree."""
     check_is_fitted(model)
     m = model.model_

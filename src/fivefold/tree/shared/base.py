@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, log2, sqrt
 from numbers import Integral
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -21,8 +21,11 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.types import (
     Array,
     Codes,
+    Indices,
+    Labels,
     Mask,
     Matrix,
+    Sparse,
     Table,
     Target,
     UserTable,
@@ -123,23 +126,23 @@ class SklearnNodes:
             self.value[:, j, : values.shape[1]] = values
         self._model = model
 
-    def apply(self, X: UserTable) -> Any:
+    def apply(self, X: UserTable) -> Indices:
         """The leaf of each row."""
         return self._model.tree.apply(X)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Matrix:
         """The answer of the leaf of each row."""
         return self._model.value[self.apply(X)]
 
-    def compute_feature_importances(self, normalize: bool = True) -> Any:
+    def compute_feature_importances(self, normalize: bool = True) -> Vector:
         """Fall of the impurity by each column."""
         return self._model.importances if normalize else self._model.falls
 
-    def compute_node_depths(self) -> Any:
+    def compute_node_depths(self) -> Indices:
         """Nodes on the path from the root to each node, itself included."""
         return self._model.tree.depth.astype(np.int64) + 1
 
-    def decision_path(self, X: UserTable) -> Any:
+    def decision_path(self, X: UserTable) -> Sparse:
         """Sparse (n, nodes): 1 where a row passes a node."""
         return decision_path(self._model.tree, X)
 
@@ -249,15 +252,15 @@ class TreeMethods(PruningMethods, TreeExports):
     __metadata_request__predict: ClassVar = {"check_input": UNUSED}
     __metadata_request__predict_proba: ClassVar = {"check_input": UNUSED}
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, check_input: bool = True) -> Any:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, check_input: bool = True) -> Self:
         """Learn from rows and their targets; a weight of two counts a row twice."""
         return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
 
-    def apply(self, X: UserTable, check_input: bool = True) -> Any:
+    def apply(self, X: UserTable, check_input: bool = True) -> Indices:
         """The index of the leaf of each row."""
         return self.model_.tree.apply(self._admit(X))
 
-    def decision_path(self, X: UserTable, check_input: bool = True) -> Any:
+    def decision_path(self, X: UserTable, check_input: bool = True) -> Sparse:
         """Sparse (n, nodes): 1 where a row passes a node."""
         return decision_path(self.model_.tree, self._admit(X))
 
@@ -266,7 +269,7 @@ class DrawSeed(int):
     """A seed that a forest gives to a tree, used for its draws as it is; any other number seeds a generator first."""
 
 
-def seed_of(estimator: Any) -> int:
+def seed_of(estimator: Any) -> int:  # a tree or a forest, here and below: their parameters are read by name
     """The seed of the draws of a tree; a tree taken from a forest can be grown again from its sample."""
     given = estimator.random_state
     return int(given) if isinstance(given, DrawSeed) else int(check_random_state(given).randint(2**31))
@@ -302,7 +305,7 @@ def constraints_of(estimator: Any, X: Table, w: Weights, *, means: bool) -> Colu
     return column_constraints(w, levels, sign) if levels.any() or sign.any() else None
 
 
-def _signs(estimator: Any, d: int, levels: Codes, means: bool) -> Any:
+def _signs(estimator: Any, d: int, levels: Codes, means: bool) -> Codes:
     name, given = type(estimator).__name__, np.asarray(estimator.monotonic_cst)
     if given.shape != (d,) or not np.isin(given, (-1, 0, 1)).all():
         raise ValueError(f"{name}: monotonic_cst must hold -1, 0 or 1 for each of the {d} columns; got {given!r}")
@@ -329,12 +332,12 @@ def clip_monotonic(tree: Tree, answer: Vector, sign: Codes) -> Vector:
     return np.clip(answer, low, high)
 
 
-def class_counts(classes: Any, outputs: int) -> Any:
+def class_counts(classes: Labels | list[Labels], outputs: int) -> np.int64 | list[np.int64]:
     """Number of classes, or a list of numbers for several outputs; NumPy integers, as in scikit-learn."""
     return np.int64(len(classes)) if outputs == 1 else [np.int64(len(each)) for each in classes]
 
 
-def columns_tried(max_features: Any, d: int) -> int:
+def columns_tried(max_features: float | str | None, d: int) -> int:
     """How many columns a node tries."""
     if max_features is None:
         return d
@@ -345,7 +348,7 @@ def columns_tried(max_features: Any, d: int) -> int:
     return max(1, int(max_features * d))
 
 
-def decision_path(tree: Tree, X: Table) -> Any:
+def decision_path(tree: Tree, X: Table) -> Sparse:
     """Sparse (n, nodes): 1 where a row passes a node."""
     parent, at = tree.parent, tree.apply(X)
     steps, ends = [at], tree.depth[at] + 1

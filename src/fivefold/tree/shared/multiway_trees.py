@@ -42,14 +42,15 @@ from fivefold.partition.tree_arrays.node_hierarchy import impurity_decreases, sh
 from fivefold.tree.export.multiway_export import MultiwayExports
 from fivefold.tree.shared.base import SizeMethods
 
-Criterion = Literal["entropy", "gini", "error"] | Callable[[Any], Any]
+Criterion = Literal["entropy", "gini", "error"] | Callable[[Matrix], Vector]
 Pruning = (
     Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity", "cheapest_merges"]
     | None
 )
 HELD_OUT_DIVISOR = 4  # one in this many rows is held out to judge the alternatives of a node
 MAX_BACKTRACK_TREES = 10_000  # subtrees that backtracking tries, at most
-CRITERIA: dict[str, Callable[..., Any]] = {"entropy": Entropy, "gini": Gini, "error": Misclassification}
+ClassCriterion = Entropy | Gini | Misclassification | CustomImpurity
+CRITERIA: dict[str, Callable[..., ClassCriterion]] = {"entropy": Entropy, "gini": Gini, "error": Misclassification}
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
         model = MultiwayModel(tree, weighted_impurity(criterion, tree.sums)[1], self.missing, X.shape[1])
         self.model_ = PRUNINGS[self.pruning](self, model, columns, criterion)
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """Shares of the classes in the leaf of each row, or in several leaves by the parts of the row there."""
         return self._scores(self._admit(X))
 
@@ -203,10 +204,10 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             ahead += reversed(children)
         return "\n".join(lines)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return self.model_.answers(X)
 
-    def _criterion(self, y: Target, w: Weights, K: int) -> Any:
+    def _criterion(self, y: Target, w: Weights, K: int) -> ClassCriterion:
         if isinstance(self.criterion, str):
             return CRITERIA[self.criterion](y, w, K)
         if broken := check_axioms(self.criterion, K).violations:
@@ -246,7 +247,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
     def _categories(self) -> dict[int, tuple[Any, ...]]:
         return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
 
-    def _discrete(self, d: int) -> Any:
+    def _discrete(self, d: int) -> Mask:
         """Which columns are discrete: those that hold text or truth values, and those that are named."""
         out = np.full(d, self.categorical_features == "all")
         out[list(self._categories())] = True
@@ -259,7 +260,8 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             out[list(self.categorical_features)] = True
         return out
 
-    def _word(self, j: int, value: Any) -> str:
+    def _word(self, j: int, value: float | None) -> str:
+        """The name of a column, or of one of its values."""
         if value is None:
             return str(vars(self)["feature_names_in_"][j]) if "feature_names_in_" in vars(self) else f"x{j}"
         known = self._categories().get(j)
@@ -269,15 +271,21 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
 # Prunings by name
 
 
-def _whole(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+def _whole(
+    estimator: BaseMultiwayTree, model: MultiwayModel, columns: ValueCodes, criterion: ClassCriterion
+) -> MultiwayModel:
     return model
 
 
-def _pessimistic(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+def _pessimistic(
+    estimator: BaseMultiwayTree, model: MultiwayModel, columns: ValueCodes, criterion: ClassCriterion
+) -> MultiwayModel:
     return model.prune(pessimistic_pruning(model.tree.parent, model.counts, estimator.confidence))
 
 
-def _error_based(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+def _error_based(
+    estimator: BaseMultiwayTree, model: MultiwayModel, columns: ValueCodes, criterion: ClassCriterion
+) -> MultiwayModel:
     wrong = model.counts.sum(axis=1) - model.counts.max(axis=1)
     model = model.prune(bottom_up(model.tree.parent, wrong, slack=1e-3))  # branchings that correct no mistake
     tree = error_based_pruning(
@@ -291,20 +299,28 @@ def _error_based(estimator: Any, model: MultiwayModel, columns: ValueCodes, crit
     return replace(model, tree=tree, total=weighted_impurity(criterion, tree.sums)[1])
 
 
-def _chi_square(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+def _chi_square(
+    estimator: BaseMultiwayTree, model: MultiwayModel, columns: ValueCodes, criterion: ClassCriterion
+) -> MultiwayModel:
     return model.prune(chi_square_pruning(model.tree.parent, model.counts, estimator.confidence))
 
 
-def _description_length(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+def _description_length(
+    estimator: BaseMultiwayTree, model: MultiwayModel, columns: ValueCodes, criterion: ClassCriterion
+) -> MultiwayModel:
     return model.prune(mdl_pruning(model.tree.parent, model.counts, question_bits(model.tree, columns)))
 
 
-def _cost_complexity(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+def _cost_complexity(
+    estimator: BaseMultiwayTree, model: MultiwayModel, columns: ValueCodes, criterion: ClassCriterion
+) -> MultiwayModel:
     path = weakest_links(model.tree.parent, model.total / model.counts[0].sum())
     return model.prune(path.leaves(estimator.ccp_alpha, len(model.tree)))
 
 
-def _cheapest_merges(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+def _cheapest_merges(
+    estimator: BaseMultiwayTree, model: MultiwayModel, columns: ValueCodes, criterion: ClassCriterion
+) -> MultiwayModel:
     return model.prune(
         cheapest_merge_pruning(model.tree.parent, model.total / model.counts[0].sum(), estimator.ccp_alpha)
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
-from fivefold.core.types import Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, Weights
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.growers.binary_grower import grow, grow_random_tree
 from fivefold.partition.splitters.base import ColumnConstraints, unit_weight
@@ -29,7 +29,13 @@ from fivefold.tree.shared.tree_targets import ClassTarget, NumberTarget, TreeTar
 MISSING_CHI_SQUARES = {"learned": 0.0, "tested": 9.0, "majority": np.inf}
 
 
-def _grow(estimator: Any, X: Table, w: Weights, criterion: Any, constraints: ColumnConstraints | None) -> GrownTree:
+def _grow(
+    estimator: BaseTreeClassifier | BaseTreeRegressor,
+    X: Table,
+    w: Weights,
+    criterion: Any,
+    constraints: ColumnConstraints | None,
+) -> GrownTree:
     """The tree that the parameters ask for."""
     rules = growth_limits(estimator, X, w, seed_of(estimator))._replace(
         min_impurity=float(estimator.min_impurity),
@@ -47,7 +53,9 @@ def _grow(estimator: Any, X: Table, w: Weights, criterion: Any, constraints: Col
     return grow(X, criterion, rules, leaves=leaves, constraints=constraints)
 
 
-def _fit_tree(estimator: Any, X: Table, target: TreeTarget, w: Weights, criterion: Any) -> TreeModel:
+def _fit_tree(
+    estimator: BaseTreeClassifier | BaseTreeRegressor, X: Table, target: TreeTarget, w: Weights, criterion: Any
+) -> TreeModel:
     """The fitted tree: grown, with the answers of its nodes, and pruned."""
     constraints = constraints_of(estimator, X, w, means=target.is_single_mean)
     grown = _grow(estimator, X, w, criterion, constraints)
@@ -86,30 +94,30 @@ class BaseTreeClassifier(TreeMethods, Classifier):
     loss_matrix: Any = None
 
     @property
-    def n_classes_(self) -> Any:
+    def n_classes_(self) -> np.int64 | list[np.int64]:
         return class_counts(self.classes_, self.n_outputs_)
 
-    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         each = [self.classes_] if y.ndim == 1 else self.classes_
         sizes = tuple(len(classes) for classes in each)
         target = ClassTarget(y.reshape(len(y), -1), sizes, self.criterion, loss=self._losses(sizes))
         self.model_ = _fit_tree(self, X, target, w, tabulate_entropy(target.criterion(w)))
 
-    def predict_proba(self, X: UserTable, check_input: bool = True) -> Any:
+    def predict_proba(self, X: UserTable, check_input: bool = True) -> Matrix | list[Matrix]:
         """The shares of the classes in the leaf of each row; a list for several outputs."""
         return self._shares(self._admit(X))
 
-    def predict_log_proba(self, X: UserTable) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Matrix | list[Matrix]:
         """Their logarithms."""
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(s) for s in shares] if isinstance(shares, list) else np.log(shares)
 
-    def _shares(self, X: Table) -> Any:
+    def _shares(self, X: Table) -> Matrix | list[Matrix]:
         answers = self.model_.answers(X)
         return answers if self.n_outputs_ == 1 else self.model_.each(answers)
 
-    def predict(self: Any, X: UserTable, check_input: bool = True) -> Any:
+    def predict(self, X: UserTable, check_input: bool = True) -> Labels:
         """The likeliest class of each row, or the cheapest answer where the criterion is "risk"."""
         X = self._admit(X)
         leaf, scores = self.model_.tree.apply(X), self.model_.each(self._node_scores())
@@ -117,12 +125,12 @@ class BaseTreeClassifier(TreeMethods, Classifier):
         labels = [classes[score.argmax(axis=1)][leaf] for classes, score in zip(each, scores, strict=True)]
         return labels[0] if self.n_outputs_ == 1 else np.stack(labels, axis=1)
 
-    def _node_scores(self: Any) -> Any:
-        """What every node answers by, the largest of each output: shares, or costs with the sign turned."""
-        value = self.model_.value
-        return value if self.criterion != "risk" else -value @ self._losses(self.model_.sizes).T
+    def _node_scores(self) -> Matrix:
+        """The scores whose largest decides the answer of a node, per output: shares, or costs with a minus sign."""
+        value, loss = self.model_.value, self._losses(self.model_.sizes)
+        return value if loss is None else -value @ loss.T
 
-    def _losses(self: Any, sizes: tuple[int, ...]) -> Any:
+    def _losses(self, sizes: tuple[int, ...]) -> Matrix | None:
         """The costs of answers, (K, K), where the criterion looks at them, else None."""
         if self.criterion != "risk":
             return None
@@ -160,11 +168,11 @@ class BaseTreeRegressor(TreeMethods, Regressor):
     monotonic_cst: Any = None
     min_impurity: NonNegative = 0.0
 
-    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         target = NumberTarget.of(y, w, self.criterion, type(self).__name__)
         self.model_ = _fit_tree(self, X, target, w, target.criterion(w))
 
-    def predict(self, X: UserTable, check_input: bool = True) -> Any:
+    def predict(self, X: UserTable, check_input: bool = True) -> Array:
         """The answer of the leaf of each row."""
         X = self._admit(X)
         answers = self.model_.answers(X)

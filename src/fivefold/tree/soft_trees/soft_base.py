@@ -105,11 +105,11 @@ class SoftTreeTask:
     scale: float = 1.0  # and in this unit
 
 
-def _lbfgs(estimator: Any, rng: Rng) -> Solver:
+def _lbfgs(estimator: BaseSoftTree, rng: Rng) -> Solver:
     return LBFGS()
 
 
-def _adam(estimator: Any, rng: Rng) -> Solver:
+def _adam(estimator: BaseSoftTree, rng: Rng) -> Solver:
     return Adam(ConstantRate(estimator.learning_rate), batch=estimator.batch_size, seed=int(rng.randint(2**31 - 1)))
 
 
