@@ -303,7 +303,7 @@ def test_fit_evaluate_and_card_work_together(table, tmp_path):
     assert found["warnings"] == []
     # The noise is 3; a ninth of the incomes is missing, and twice an income has a spread of 10.
     assert 3.0 < found["scores"]["rmse"]["estimate"] < 6.0
-    assert "these are the rows that the model comes from" in run("evaluate", model, path).stdout
+    assert "these are the rows that the model was fitted on" in run("evaluate", model, path).stdout
 
 
 def test_tuning_chooses_among_the_settings_of_the_card(tmp_path):

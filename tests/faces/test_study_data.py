@@ -72,7 +72,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
 def test_rows_without_a_target_are_left_out_and_it_is_said(tmp_path):
     data = load(written(tmp_path, HEADER, "170,Köln,33,", *rows()), "ziel")
     assert len(data.y) == 40
-    assert "1 row of 41 left out, the target 'ziel' is missing there: line 2" in data.notes
+    assert "1 row of 41 left out because the target 'ziel' is missing: line 2" in data.notes
     assert data.rows.tolist() == list(range(3, 43))  # lines of the file
 
 
@@ -293,10 +293,10 @@ def test_the_kind_of_the_target_decides_the_task():
         ({"x": "numbr"}, "did you mean number?"),
         ({"z": "number"}, "no column is called 'z' (--column z=number)"),
         ({"size": "ordinal"}, "give its levels in order, as in --column size=ordinal:large<small"),
-        ({"size": "ordinal:small<mid"}, "column 'size' holds 'large' beside its levels small < mid"),
+        ({"size": "ordinal:small<mid"}, "column 'size' holds 'large' besides its levels small < mid"),
         ({"size": "ordinal:small<small"}, "all different"),
         ({"size": "number"}, "column 'size' holds no numbers, for example 'small'"),
-        ({"x": "boolean"}, "is to be boolean, which has two values, and holds 60"),
+        ({"x": "boolean"}, "is to be boolean, with two values, but holds 60"),
         ({"size": "date"}, "give the format, as in --column size=date:%d.%m.%Y"),
         ({"size": "date:%d.%m.%Y"}, "no value of column 'size' is a date like %d.%m.%Y"),
         ({"size": "date:%H"}, "this is not a date format"),

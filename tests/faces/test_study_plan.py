@@ -121,7 +121,7 @@ def test_few_groups_make_few_folds_and_two_are_too_few():
     data = blobs(60, groups=np.arange(60) % 4)
     plan = make_plan(data, FEW)
     assert plan.folds == 4
-    assert plan.warnings[0] == "4 folds in place of 5: there are no more groups"
+    assert plan.warnings[0] == "4 folds instead of 5: there are no more groups"
     with pytest.raises(BadInput, match="2 groups are left to split; a study needs 3"):
         make_plan(replace(data, groups=np.arange(60) % 2), FEW)
 
@@ -169,7 +169,7 @@ def test_groups_and_time_at_once_are_refused():
 def test_a_class_with_fewer_rows_than_folds_makes_fewer_folds_and_is_named():
     plan = make_plan(with_classes(a=50, b=30, c=4), FEW)
     assert plan.folds == 4
-    assert plan.warnings[0] == "4 folds in place of 5: few rows of class c (4)"
+    assert plan.warnings[0] == "4 folds instead of 5: few rows of class c (4)"
     assert all(set(plan.data.y[split.test]) == {"a", "b", "c"} for split in plan.splits)
 
 
@@ -403,7 +403,7 @@ def test_methods_that_grow_too_fast_are_skipped_on_large_tables_and_named(monkey
         "sklearn.svm.SVC": FitCost(1.0, 4_000, 1.9),
         "sklearn.linear_model.LogisticRegression": FitCost(1.0, 4_000, 1.1),
     }
-    reason = "its time grows faster than n^1.5, too fast for over 50,000 rows; study a sample to have it in"
+    reason = "its time grows faster than n^1.5, too fast for over 50,000 rows; study a sample to include it"
     assert fit_to_budget(plan, measured).skipped == {"sklearn.svm.SVC": reason}
     assert fit_to_budget(make_plan(blobs(), names), measured).skipped == {}
     monkeypatch.setattr(Learner, "growth", property(lambda self: 3.0))

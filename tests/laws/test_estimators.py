@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from interruption import PressCtrlC
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 from tables import CASES, METHODS, build, fitted, named, outputs, table
@@ -193,32 +194,10 @@ def test_partial_fit_goes_on_from_where_it_was(case):
     assert {k: v.shape for k, v in said.items()} == {k: v.shape for k, v in whole.items()}
 
 
-class PressCtrlC:
-    """A callback that interrupts the fit at its third step."""
-
-    def __init__(self):
-        self.steps = 0
-
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **data):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **data):
-        if context.parent is not None:
-            self.steps += 1
-            if self.steps == 3:
-                raise KeyboardInterrupt
-
-    def teardown(self, estimator, context):
-        pass
-
-
 @cases
 def test_ctrl_c_in_an_iterative_fit_keeps_the_best_so_far_and_says_so(case):
     X, y = table(case, n=300)
-    callback = PressCtrlC()
+    callback = PressCtrlC(after=3)
     model = build(case, n_init=5, max_iter=50, tol=0.0).set_callbacks(callback)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

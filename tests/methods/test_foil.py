@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interruption import PressCtrlC
 from oracles.logic import assignments, closure, counts_of_bindings
 from sklearn.base import clone
 
@@ -293,25 +294,8 @@ def test_thousands_of_facts_are_learned_from_in_seconds_and_a_seed_decides_the_d
     assert texts == {"ancestor(X, Y) :- parent(X, Y)\nancestor(X, Y) :- parent(X, Z), ancestor(Z, Y)"}
 
 
-class PressCtrlC:
-    """A callback that interrupts the fit when the first clause is there."""
-
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **data):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **data):
-        if context.parent is not None:
-            raise KeyboardInterrupt
-
-    def teardown(self, estimator, context):
-        pass
-
-
 def test_ctrl_c_keeps_the_clauses_that_are_there():
-    model = Foil(random_state=0).set_callbacks(PressCtrlC())
+    model = Foil(random_state=0).set_callbacks(PressCtrlC(after=1))
     with pytest.warns(InterruptedWarning, match="after 1 clause; the best model so far was kept"):
         model.fit({**BASE, "ancestor": ANCESTOR}, "ancestor")
     assert len(model.clauses_) == 1 and model.missed_

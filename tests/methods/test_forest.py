@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from interruption import PressCtrlC
 from oracles.forest import leaf, mean_shares, out_of_bag, vote_shares
 from scipy import sparse
 from sklearn.base import clone
@@ -243,18 +244,9 @@ def test_permutation_importance_and_partial_dependence_of_scikit_learn_work(numb
 
 def test_a_forest_stopped_in_the_middle_keeps_the_trees_it_has(numbers):
     X, y = numbers
-
-    class Stop:
-        def setup(self, estimator, context): ...
-        def teardown(self, estimator, context): ...
-        def on_fit_task_begin(self, estimator, context, **data): ...
-        def on_fit_task_end(self, estimator, context, **data):
-            if context.parent is not None:
-                raise KeyboardInterrupt
-
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        forest = RandomForestRegressor(70, random_state=0).set_callbacks(Stop()).fit(X, y)
+        forest = RandomForestRegressor(70, random_state=0).set_callbacks(PressCtrlC(after=1)).fit(X, y)
     assert 0 < len(forest.estimators_) < 70 and "interrupted after 32 trees" in str(said[0].message)
     assert forest.predict(X).shape == (200,)
 

@@ -41,13 +41,15 @@ MODEL_ARGUMENT = Annotated[
 class Console(rich.console.Console):
     """Rich's console with control characters made visible, so that data cannot move the cursor or change colours."""
 
-    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+    def render(
+        self, renderable: rich.console.RenderableType, options: rich.console.ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
         """Segments of text, made printable; rich's own control codes stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text))
 
 
-def show_json(value: Any, **options: Any) -> None:
+def show_json(value: object, **options: Any) -> None:
     """Print a value as JSON."""
     print(printable_json(json.dumps(value, indent=1, ensure_ascii=False, **options)))
 

@@ -7,7 +7,7 @@ these methods.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -36,6 +36,13 @@ class Model(FittedModel, Protocol):
     """A model that can be fitted; functions fit copies of it."""
 
     def fit(self, X: Table, y: Target, /) -> FittedModel: ...
+
+
+class TunableModel(Model, Protocol):
+    """A model whose parameters can be read and set."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
 
 
 class Splitter(Protocol):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fivefold.core.types import Mask
-from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, colour
+from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, colour, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ def level_bars(counts: Mapping[str, int], *, coloured: bool = False, ax: Axes | 
     inks = [colour(i) for i in range(len(shown))] if coloured else COLOURS[0]
     ax.barh(range(len(shown)), heights, color=inks, alpha=0.35, height=0.8)
     for i, (name, _) in enumerate(shown):
-        ax.text(0.02 * max(heights), i, _shorten(name, 22), va="center", ha="left", fontsize=7, color=INK)
+        ax.text(0.02 * max(heights), i, shorten(name, 22), va="center", ha="left", fontsize=7, color=INK)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set_xticks([])
     ax.spines["bottom"].set_visible(False)
@@ -96,7 +96,7 @@ def missing_map(holes: Mapping[str, ArrayLike], *, width: float = 4.6, ax: Axes 
     # an embedded image: thousands of cells drawn as shapes would make a large file
     box = (0.5, n + 0.5, len(holes) - 0.5, -0.5)
     ax.imshow(shares, cmap="Oranges", vmin=0, vmax=1, extent=box, aspect="auto", interpolation="nearest")
-    names = [f"{_shorten(name, 24)}  {mask.mean():.1%}" for name, mask in zip(holes, masks, strict=True)]
+    names = [f"{shorten(name, 24)}  {mask.mean():.1%}" for name, mask in zip(holes, masks, strict=True)]
     ax.set_yticks(range(len(holes)), names)
     ax.set_ylim(len(holes) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
@@ -118,7 +118,3 @@ def _strip_axes(ax: Axes | None) -> Axes:
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_color(GREY)
     return ax
-
-
-def _shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

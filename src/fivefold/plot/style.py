@@ -83,6 +83,17 @@ def plane_grid(X: Matrix, steps: int, margin: float) -> tuple[list[Vector], Matr
     return sides, np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
 
 
+def shorten(text: str, most: int) -> str:
+    """Text of at most this many characters; of a longer one the beginning.
+
+    Examples
+    --------
+    >>> shorten("petal", 8), shorten("petal width", 8)
+    ('petal', 'petal w…')
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def legend(ax: Axes, **options: Any) -> None:
     """A legend without a frame."""
     ax.legend(**{"frameon": False, "fontsize": 8, "labelcolor": INK, "handletextpad": 0.4, **options})

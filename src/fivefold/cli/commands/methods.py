@@ -155,5 +155,5 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _default(value: Any) -> Any:
+def _default(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

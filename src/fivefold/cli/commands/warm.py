@@ -24,6 +24,7 @@ from fivefold.cli.progress_bar import progress_bar
 from fivefold.core.compilation.jit import COMPILED_LOOPS
 from fivefold.core.registry import find, methods
 from fivefold.datasets.tiny_tables import TinyTable, tiny_tables
+from fivefold.evaluation.protocols import Model
 
 # called, if a model has them, with the rows that it was fitted on
 PREDICTION_METHODS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
@@ -105,7 +106,7 @@ def _limit_threads() -> None:
     threadpool_limits(1)
 
 
-def _exercise(estimator: Any, table: TinyTable) -> None:
+def _exercise(estimator: Model, table: TinyTable) -> None:
     """Fit, call every prediction method, and fit incrementally if possible."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

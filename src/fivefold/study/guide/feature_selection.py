@@ -15,10 +15,10 @@ import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 from scipy.stats import chi2_contingency
 from sklearn.feature_selection import f_classif, f_regression
 
@@ -36,9 +36,10 @@ NOISE_ALPHA = 0.05  # level of the test of no relation
 MAX_NAMES_SHOWN = 8  # columns named in a warning; the others are counted
 TRIAL_METHODS = {Task.CLASSIFICATION: "DecisionTreeClassifier", Task.REGRESSION: "DecisionTreeRegressor"}
 
-ColumnRecipe = str | Callable[[pl.DataFrame], Any]
+Values = np.float64 | np.ndarray  # a number, or one per row
+ColumnRecipe = str | Callable[[pl.DataFrame], ArrayLike]
 
-OPERATORS: dict[type, Callable[..., Any]] = {
+OPERATORS: dict[type, Callable[..., Values]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -46,7 +47,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Pow: operator.pow,
     ast.USub: operator.neg,
 }
-FUNCTIONS: dict[str, Callable[[Any], Any]] = {"log": np.log, "sqrt": np.sqrt, "exp": np.exp, "abs": np.abs}
+FUNCTIONS: dict[str, Callable[[Values], Values]] = {"log": np.log, "sqrt": np.sqrt, "exp": np.exp, "abs": np.abs}
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def select_features(
     add: Mapping[str, ColumnRecipe] | None = None,
     drop: Sequence[str] = (),
     keep: Sequence[str] | None = None,
-    rows: Any = None,
+    rows: Indices | None = None,
     compare: bool = True,
     seed: int = 0,
 ) -> SelectedFeatures:
@@ -141,7 +142,7 @@ def apply_features(
     return new, tuple(made), tuple(dict.fromkeys(gone))
 
 
-def feature_warnings(data: Data, *, rows: Any = None) -> tuple[str, ...]:
+def feature_warnings(data: Data, *, rows: Indices | None = None) -> tuple[str, ...]:
     """Warnings about too few, too many or noisy columns.
 
     Examples
@@ -174,7 +175,7 @@ def feature_warnings(data: Data, *, rows: Any = None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def evaluate_expression(text: str, frame: pl.DataFrame) -> Any:
+def evaluate_expression(text: str, frame: pl.DataFrame) -> Values:
     """The values of an expression of columns: + - * / **, log, sqrt, exp, abs, numbers; names with spaces in quotes.
 
     Examples
@@ -190,7 +191,7 @@ def evaluate_expression(text: str, frame: pl.DataFrame) -> Any:
         return _evaluate_node(tree.body, frame, text)
 
 
-def _evaluate_node(node: ast.expr, frame: pl.DataFrame, text: str) -> Any:
+def _evaluate_node(node: ast.expr, frame: pl.DataFrame, text: str) -> Values:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return np.float64(node.value)
     if isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):

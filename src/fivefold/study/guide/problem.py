@@ -19,6 +19,7 @@ from fivefold.evaluation.scores import SCORES, Score
 from fivefold.study.models.model_file import ModelFile
 from fivefold.study.models.winner import fit_method
 from fivefold.study.planning.plan import Plan, make_plan
+from fivefold.study.planning.portfolio import LearnerRequest
 from fivefold.study.running.fold import scores_at_share
 from fivefold.study.tables.dataset import BadInput, Data, load
 
@@ -138,7 +139,7 @@ class LearningProblem:
             )
         return data
 
-    def plan(self, names: Sequence[Any] = (), **options: Any) -> Plan:
+    def plan(self, names: Sequence[LearnerRequest] = (), **options: Any) -> Plan:
         """The plan of a study of these methods, ranked by P."""
         return make_plan(self.data(), names, score=self.performance, **options)
 

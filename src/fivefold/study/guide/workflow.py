@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from fivefold.core.storage.atomic_write import write_text
-from fivefold.core.types import Target
+from fivefold.core.types import Labels, Target
 from fivefold.evaluation.scores import CachedPredictions
 from fivefold.study.environment import to_plain_values
 from fivefold.study.guide.advice import tree_suitability
@@ -364,6 +364,6 @@ def _find_weaknesses(results: Results, board: list[dict[str, Any]]) -> list[dict
     return [{"phase": phase, "why": why} for phase, why in found]
 
 
-def _class_recalls(predicted: Any, y: Target) -> dict[str, float]:
+def _class_recalls(predicted: Labels, y: Target) -> dict[str, float]:
     """The recall of each class."""
     return {str(label): float(np.mean(predicted[y == label] == label)) for label in np.unique(y)}

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
+from fivefold.evaluation.protocols import FittedModel
 from fivefold.evaluation.scores import CachedPredictions
 from fivefold.study.planning.plan import Plan
 from fivefold.study.running.fold import score_all
@@ -32,7 +32,7 @@ class HoldoutResult:
     certificate: Certificate | None  # of the error rate; None for regression, whose errors have no bound
 
 
-def open_holdout(plan: Plan, learner: str, model: Any, journal: Journal) -> HoldoutResult | None:
+def open_holdout(plan: Plan, learner: str, model: FittedModel | None, journal: Journal) -> HoldoutResult | None:
     """Test the fitted model on the hold-out, or read the earlier result; None if no rows were held out."""
     if not len(plan.holdout):
         return None
@@ -41,6 +41,7 @@ def open_holdout(plan: Plan, learner: str, model: Any, journal: Journal) -> Hold
         restored = certificate and Certificate(**certificate | {"assumptions": tuple(certificate["assumptions"])})
         return HoldoutResult(**stored | {"certificate": restored})
     X, y = plan.data.X[plan.holdout], plan.data.y[plan.holdout]
+    assert model is not None
     answers = CachedPredictions(model, X)
     scores = score_all(plan.scores, answers, y)
     certificate = None

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 import fivefold
 from fivefold.core.storage import memory_limits, model_files
@@ -74,7 +75,7 @@ class Schema:
 class ModelFile:
     """The contents of a model file."""
 
-    pipeline: Any  # a fitted scikit-learn pipeline
+    pipeline: Pipeline  # fitted
     schema: Schema
     card: Mapping[str, Any] = field(default_factory=dict)  # method, parameters, treatment, scores, versions
 

@@ -68,7 +68,7 @@ def apply_schema(table: Table, schema: Schema, target: str | None = None) -> New
         rows = y.is_not_null().to_numpy()
         if not rows.all():
             own_notes.append(
-                f"{format_count(int((~rows).sum()), 'row')} left out, the target {target!r} is missing there"
+                f"{format_count(int((~rows).sum()), 'row')} left out because the target {target!r} is missing"
             )
             y, table = y.drop_nulls(), table.only(rows)
             raws = {name: raw.only(rows, table) for name, raw in raws.items()}

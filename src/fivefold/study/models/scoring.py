@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
@@ -86,7 +85,7 @@ def evaluate_model(model: ModelFile, new: NewRows) -> ModelEvaluation:
     scores = {s.name: _score_interval(s, given, y) for s in SCORES.values() if s.task == model.schema.task}
     warnings, certificate = version_warnings(model.card), None
     if _is_training_table(model, new, truth):
-        warnings.append("these are the rows that the model comes from: on new rows it will do worse")
+        warnings.append("these are the rows that the model was fitted on: on new rows it will do worse")
     elif model.schema.task.is_classification:
         certificate = certify_holdout(int(np.sum(given.labels != y)), len(y), CERTIFICATE_DELTA)
     return ModelEvaluation(new.name, len(y), scores, certificate, (*new.notes, *notes), tuple(warnings))
@@ -146,7 +145,7 @@ def _score_interval(score: Score, given: PrecomputedModel, y: np.ndarray) -> Int
         return Interval(estimate, float(ci.low), float(ci.high), CONFIDENCE, "exact binomial", ASSUMPTIONS)
     draws = int(np.clip(MAX_DRAWN_ROWS // n, 100, MAX_DRAWS))
 
-    def of(labels: Any, rows: Any) -> float:
+    def of(labels: np.ndarray, rows: np.ndarray) -> float:
         return score.score_model(given, rows, labels)
 
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
 from fivefold.study.judging.results import CONFIDENCE, Results
@@ -74,7 +75,7 @@ def fit_method(data: Data, name: str, parameters: Setting, *, seed: int = 0, tun
 
 
 def _model_with_card(
-    pipeline: Any, plan: Plan, learner: Learner, setting: Setting, found: Mapping[str, Any]
+    pipeline: Pipeline, plan: Plan, learner: Learner, setting: Setting, found: Mapping[str, Any]
 ) -> ModelFile:
     data, cls = plan.data, learner.method.cls
     card = {

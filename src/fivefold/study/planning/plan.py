@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.evaluation.scores import SCORES, Score
-from fivefold.study.planning.portfolio import Learner, choose_learners, learner_to_json
+from fivefold.study.planning.portfolio import Learner, LearnerRequest, choose_learners, learner_to_json
 from fivefold.study.planning.splits import Split, draw_holdout, outer_splits
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.tables.dataset import BadInput, Data
@@ -43,7 +43,7 @@ RARE_CLASS_SHARE = 0.2  # a class is rare if its share of the rows is below this
 class Options:
     """What the user asks for; None: decided by the number of rows."""
 
-    names: tuple[Any, ...] = ()
+    names: tuple[LearnerRequest, ...] = ()
     score: str | None = None
     seed: int = 0
     folds: int | None = None
@@ -117,7 +117,7 @@ class Plan:
 
 def make_plan(
     data: Data,
-    names: Iterable[Any] = (),
+    names: Iterable[LearnerRequest] = (),
     *,
     score: str | None = None,
     seed: int = 0,
@@ -215,7 +215,7 @@ def _slow_learners(learners: Iterable[Learner], costs: Mapping[str, FitCost]) ->
     }
     return {
         name: f"its time grows faster than n^{MAX_TIME_EXPONENT:g}, too fast for over {LARGE_TABLE_ROWS:,} rows; study "
-        "a sample to have it in"
+        "a sample to include it"
         for name, growth in found.items()
         if growth > MAX_TIME_EXPONENT
     }
@@ -250,7 +250,7 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
         if groups < MIN_GROUPS:
             raise BadInput(f"{data.name}: {groups} groups are left to split; a study needs {MIN_GROUPS} or more")
         if groups < folds:
-            warnings.append(f"{groups} folds in place of {folds}: there are no more groups")
+            warnings.append(f"{groups} folds instead of {folds}: there are no more groups")
             folds = groups
     if not data.task.is_classification:
         return folds
@@ -267,7 +267,7 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
             "Leave those rows out or join the class with another"
         )
     if few := [f"{label} ({count})" for label, count in named.items() if count < folds]:
-        warnings.append(f"{counts.min()} folds in place of {folds}: few rows of class {', '.join(few)}")
+        warnings.append(f"{counts.min()} folds instead of {folds}: few rows of class {', '.join(few)}")
     return min(folds, int(counts.min()))
 
 

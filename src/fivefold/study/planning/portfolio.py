@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from sklearn.base import clone, is_classifier, is_regressor
 
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card, Method, find, methods
+from fivefold.evaluation.protocols import TunableModel
 from fivefold.study.planning.hyperparameters import Setting, draw_settings
 from fivefold.study.preparation.column_transformer import InputNeeds, input_needs
 from fivefold.study.tables.dataset import BadInput, Data
@@ -35,7 +36,7 @@ class Learner:
 
     method: Method
     settings: tuple[Setting, ...] = ({},)
-    prototype: Any = None  # the estimator to clone; None: the method with its defaults
+    prototype: TunableModel | None = None  # the estimator to clone; None: the method with its defaults
 
     @property
     def name(self) -> str:
@@ -56,14 +57,17 @@ class Learner:
         """What it needs of its columns; see `describe_treatment`."""
         return input_needs(self._prototype_or_default())
 
-    def make(self, setting: Setting, seed: int) -> Any:
+    def make(self, setting: Setting, seed: int) -> TunableModel:
         """The unfitted estimator with this setting; `seed` sets every random_state in it."""
         estimator = clone(self._prototype_or_default()).set_params(**setting)
         names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
         return estimator.set_params(**dict.fromkeys(names, seed))
 
-    def _prototype_or_default(self) -> Any:
+    def _prototype_or_default(self) -> TunableModel:
         return self.method.cls(**self.method.card.given) if self.prototype is None else self.prototype
+
+
+LearnerRequest = str | Learner | TunableModel  # a name, a learner, or an estimator that is used unchanged
 
 
 def is_baseline(method: Method) -> bool:
@@ -72,7 +76,7 @@ def is_baseline(method: Method) -> bool:
 
 
 def choose_learners(
-    data: Data, names: Iterable[Any], draws: int, seed: int, *, weighted: bool
+    data: Data, names: Iterable[LearnerRequest], draws: int, seed: int, *, weighted: bool
 ) -> tuple[tuple[Learner, ...], dict[str, str]]:
     """The learners of a study, baselines last, and the methods left out, with reasons.
 
@@ -89,13 +93,14 @@ def choose_learners(
         room = max(0, PORTFOLIO_SIZE - len(baselines))
         chosen = [Learner(method) for method in portfolio[:room]]
         omitted = {
-            method.name: f"a portfolio holds {PORTFOLIO_SIZE}: name it to have it in" for method in portfolio[room:]
+            method.name: f"the portfolio is full, with {PORTFOLIO_SIZE} methods; name it to include it"
+            for method in portfolio[room:]
         }
     unique = _number_duplicates([*chosen, *map(Learner, baselines)])
     return tuple(_with_settings(learner, draws, seed, weighted=weighted) for learner in unique), omitted
 
 
-def _learners_named(name: Any, data: Data, others: list[Method]) -> list[Learner]:
+def _learners_named(name: LearnerRequest, data: Data, others: list[Method]) -> list[Learner]:
     if isinstance(name, Learner):
         return [name]
     if not isinstance(name, str):
@@ -169,12 +174,12 @@ def _learner_from_path(name: str, data: Data) -> Learner:
         if method.cls is cls:
             return Learner(_find_method(method.name, data))
     try:
-        return _learner_from_estimator(cls(), name, data)
+        return _learner_from_estimator(cast(TunableModel, cls()), name, data)
     except TypeError as error:
         raise BadInput(f"{name} cannot be constructed without arguments ({error}); name a class that can") from None
 
 
-def _learner_from_estimator(estimator: Any, name: str, data: Data) -> Learner:
+def _learner_from_estimator(estimator: TunableModel, name: str, data: Data) -> Learner:
     """A learner with a given estimator and its present parameters."""
     cls = type(estimator)
     try:

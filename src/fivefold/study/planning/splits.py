@@ -13,11 +13,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
+from fivefold.evaluation.protocols import Splitter
 from fivefold.study.tables.dataset import Data
 
 GROUP_HOLDOUT_SLICES = 20  # groups are dealt into this many slices; the hold-out takes whole slices
@@ -95,7 +95,7 @@ def subsample(data: Data, rows: np.ndarray, share: float, seed: int) -> np.ndarr
 def _fold_pairs(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[TrainTestRows]:
     """Folds of these rows, as indices into the whole table."""
     stratified = data.task.is_classification
-    splitter: Any
+    splitter: Splitter
     if data.time is not None:
         rows, splitter = rows[np.argsort(data.time[rows], kind="stable")], TimeSeriesSplit(folds)
     elif data.groups is not None:

@@ -14,7 +14,7 @@ identifiers   left out
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -22,8 +22,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
+from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Estimator
+from fivefold.evaluation.protocols import TunableModel
 from fivefold.study.formatting import first_names
 from fivefold.study.preparation.encoders import (
     DATE_PARTS,
@@ -59,7 +61,7 @@ class InputNeeds:
         return not self.positive and self.categories == "columns"
 
 
-def input_needs(estimator: Any) -> InputNeeds:
+def input_needs(estimator: TunableModel) -> InputNeeds:
     """The needs of an estimator, by its tags."""
     if isinstance(estimator, Estimator):
         return needs_from_takes(estimator.takes)
@@ -131,7 +133,7 @@ def _columns_by_treatment(needs: InputNeeds, data: Data) -> dict[str, list[str]]
     return found
 
 
-def _numeric_steps(needs: InputNeeds) -> list[Any]:
+def _numeric_steps(needs: InputNeeds) -> list[TransformerMixin]:
     """The steps that every numeric column goes through."""
     fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     return [

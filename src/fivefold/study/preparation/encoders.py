@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
@@ -40,7 +41,7 @@ class Encoder(TransformerMixin, BaseEstimator):
 
     names_: list[str]
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the columns it makes."""
         return np.array(self.names_, dtype=object)
 
@@ -72,7 +73,7 @@ class NumberEncoder(Encoder):
 class OneToOneEncoder(Encoder):
     """Base of encoders that change values only."""
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """The columns keep their names."""
         return np.asarray(input_features, dtype=object)
 
@@ -278,5 +279,5 @@ def _fill_missing_level(X: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     return X.select(names).cast(pl.String).fill_null(MISSING_LEVEL)
 
 
-def _level_name(column: str, level: Any) -> str:
+def _level_name(column: str, level: object) -> str:
     return f"{column}[{level}]"

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from fivefold.plot.column_overview import SMALL_AXES_BOX, SMALL_FIGURE_INCHES, distribution, level_bars, missing_map
+from fivefold.study.formatting import format_count
 from fivefold.study.report.blocks import Figure
 from fivefold.study.report.svg import draw_figure
 from fivefold.study.tables.dataset import Column, Data
@@ -35,7 +36,7 @@ def target_figure(data: Data, rows: np.ndarray) -> Figure:
         )
     labels, sizes = np.unique(y, return_counts=True)
     counts = {f"{label}  {n}": int(n) for label, n in zip(labels, sizes, strict=True)}
-    said = "; ".join(f"{label}: {n} rows" for label, n in zip(labels, sizes, strict=True))
+    said = "; ".join(f"{label}: {format_count(int(n), 'row')}" for label, n in zip(labels, sizes, strict=True))
     height = 0.3 + 0.2 * min(8, len(labels))
     return draw_figure(
         "target",
@@ -107,7 +108,7 @@ def _column_figure(data: Data, rows: np.ndarray, column: Column, groups: list[np
     return draw_figure(
         name,
         lambda ax: level_bars(dict(zip(labels.tolist(), sizes.tolist(), strict=True)), ax=ax),
-        f"{column.name}: {column.kind}, {len(labels)} levels, most often {most}{lost}",
+        f"{column.name}: {column.kind}, {format_count(len(labels), 'level')}, most often {most}{lost}",
         f"{column.name} ({column.kind}){lost}",
         width=width,
         height=height,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from fivefold.evaluation.protocols import Label
 from fivefold.evaluation.thresholds import ChosenThreshold, Costs
 from fivefold.study.formatting import (
     decimals_for,
@@ -176,7 +175,9 @@ def _inspection_blocks(results: Results) -> list[Block]:
     return blocks
 
 
-def _threshold_table(one: OutOfFoldPredictions, positive: Any, cuts: list[tuple[Costs, ChosenThreshold]]) -> TableBlock:
+def _threshold_table(
+    one: OutOfFoldPredictions, positive: Label, cuts: list[tuple[Costs, ChosenThreshold]]
+) -> TableBlock:
     n = len(one.y)
     rows = tuple(
         (

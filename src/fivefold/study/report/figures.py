@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score, root_mean_squared_error
@@ -13,16 +13,21 @@ from fivefold.evaluation.calibration import confidence, reliability
 from fivefold.evaluation.comparison.estimate import Estimate
 from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.metrics import pearson_correlation
+from fivefold.evaluation.protocols import Label
 from fivefold.evaluation.scores import Score
 from fivefold.evaluation.thresholds import ChosenThreshold, Costs, sweep_thresholds
 from fivefold.plot import classification, curves
 from fivefold.plot.forest_plot import ForestRow, forest
+from fivefold.plot.style import shorten
 from fivefold.study.formatting import join_names
 from fivefold.study.judging.inspection import ColumnImportance
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.plan import Plan
 from fivefold.study.report.blocks import Figure
 from fivefold.study.report.svg import draw_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MAX_IMPORTANCES = 20  # columns whose importance is drawn
 MAX_SCATTER_POINTS = 1500  # points in a scatter plot
@@ -59,7 +64,7 @@ class OutOfFoldPredictions:
             classes=plan.classes,
         )
 
-    def of_class(self, label: Any) -> np.ndarray:
+    def of_class(self, label: Label) -> np.ndarray:
         """Probabilities of a class."""
         assert self.proba is not None and self.classes is not None
         return self.proba[:, int(np.flatnonzero(self.classes == label)[0])]
@@ -106,11 +111,11 @@ def mean_train_score(judged: LearnerResult, score: str) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def roc_figures(best: Sequence[OutOfFoldPredictions], positive: Any, cut: ChosenThreshold) -> tuple[Figure, ...]:
+def roc_figures(best: Sequence[OutOfFoldPredictions], positive: Label, cut: ChosenThreshold) -> tuple[Figure, ...]:
     """ROC and precision-recall of two classes, the best learners on the same axes."""
 
-    def draw(curve: Any) -> Any:
-        def on(ax: Any) -> None:
+    def draw(curve: Callable[..., Axes]) -> Callable[[Axes], None]:
+        def on(ax: Axes) -> None:
             for i, one in enumerate(best):
                 at = cut.threshold if i == 0 and np.isfinite(cut.threshold) else None
                 curve(
@@ -118,7 +123,7 @@ def roc_figures(best: Sequence[OutOfFoldPredictions], positive: Any, cut: Chosen
                     one.of_class(positive),
                     positive=positive,
                     threshold=at,
-                    name=_shorten(one.name),
+                    name=shorten(one.name, MAX_NAME_LETTERS),
                     index=i,
                     ax=ax,
                 )
@@ -148,10 +153,17 @@ def class_roc_figures(one: OutOfFoldPredictions) -> tuple[Figure, ...]:
     labels, sizes = np.unique(one.y, return_counts=True)
     shown = labels[np.sort(np.argsort(-sizes, kind="stable")[:MAX_CLASS_CURVES])]
 
-    def draw(curve: Any) -> Any:
-        def on(ax: Any) -> None:
+    def draw(curve: Callable[..., Axes]) -> Callable[[Axes], None]:
+        def on(ax: Axes) -> None:
             for i, label in enumerate(shown):
-                curve(one.y, one.of_class(label), positive=label, name=_shorten(str(label)), index=i, ax=ax)
+                curve(
+                    one.y,
+                    one.of_class(label),
+                    positive=label,
+                    name=shorten(str(label), MAX_NAME_LETTERS),
+                    index=i,
+                    ax=ax,
+                )
 
         return on
 
@@ -179,7 +191,7 @@ def confusion_figures(best: Sequence[OutOfFoldPredictions]) -> tuple[Figure, ...
     return tuple(_confusion(one, labels, i) for i, one in enumerate(best)) if len(labels) <= MAX_MATRIX_CLASSES else ()
 
 
-def calibration_figures(best: Sequence[OutOfFoldPredictions], positive: Any) -> tuple[Figure, ...]:
+def calibration_figures(best: Sequence[OutOfFoldPredictions], positive: Label | None) -> tuple[Figure, ...]:
     """One reliability diagram per learner: of the positive class or, with several classes, of the most probable one."""
     return tuple(_calibration(one, positive, i) for i, one in enumerate(best))
 
@@ -192,7 +204,7 @@ def regression_figures(best: Sequence[OutOfFoldPredictions], target: str) -> tup
 def importance_figure(found: Sequence[ColumnImportance], title: str) -> Figure:
     """The columns that matter most, with intervals."""
     shown = found[:MAX_IMPORTANCES]
-    bars = [ForestRow(_shorten(one.column), *_mean_and_interval(one.rise)) for one in shown]
+    bars = [ForestRow(shorten(one.column, MAX_NAME_LETTERS), *_mean_and_interval(one.rise)) for one in shown]
     ends = [end for bar in bars for end in (bar.low, bar.high, 0.0) if np.isfinite(end)]
     said = "; ".join(f"{one.column} {one.rise.mean:.3g}" for one in shown)
     rest = f" {len(found) - len(shown)} others matter less." if len(found) > len(shown) else ""
@@ -222,7 +234,7 @@ def learning_figure(found: LossCurve, name: str, score: Score) -> Figure:
     )
 
 
-def best_threshold(one: OutOfFoldPredictions, positive: Any, costs: Costs) -> ChosenThreshold:
+def best_threshold(one: OutOfFoldPredictions, positive: Label, costs: Costs) -> ChosenThreshold:
     """The threshold with the least cost on unseen rows."""
     return sweep_thresholds(one.y, one.of_class(positive), positive=positive).best(costs)
 
@@ -248,10 +260,6 @@ def _correlation(one: OutOfFoldPredictions) -> float:
     return float(np.nan_to_num(pearson_correlation(one.y, one.predicted)))  # undefined for a constant: shown as zero
 
 
-def _shorten(name: str) -> str:
-    return name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 1] + "…"
-
-
 def _confusion(one: OutOfFoldPredictions, labels: np.ndarray, index: int) -> Figure:
     counts = confusion_matrix(one.y, one.predicted, labels=labels)
     cells = [(a, b, counts[i, j]) for i, a in enumerate(labels) for j, b in enumerate(labels) if counts[i, j]]
@@ -267,13 +275,13 @@ def _confusion(one: OutOfFoldPredictions, labels: np.ndarray, index: int) -> Fig
     )
 
 
-def _calibration(one: OutOfFoldPredictions, positive: Any, index: int) -> Figure:
+def _calibration(one: OutOfFoldPredictions, positive: Label | None, index: int) -> Figure:
     if positive is None:
         hit, sure = confidence(one.y, one.proba, one.classes)
     else:
         hit, sure = one.y == positive, one.of_class(positive)
     diagram = reliability(np.asarray(hit, dtype=int), sure)
-    share = "share that is right" if positive is None else f"share of {_shorten(str(positive))}"
+    share = "share that is right" if positive is None else f"share of {shorten(str(positive), MAX_NAME_LETTERS)}"
     return draw_figure(
         f"calibration{index}",
         lambda ax: classification.reliability(diagram, index=index, ax=ax).set_ylabel(share),

@@ -116,8 +116,9 @@ def _diagram(found: StudyComparison) -> Figure:
         "ranks",
         lambda ax: critical_difference(test, ax=ax),
         f"Critical-difference diagram. Mean ranks: {placed}. Critical difference {test.critical_difference:.2f}. Not "
-        f"told apart: {joined}.",
-        "Mean ranks, the best on the left. A bar joins learners that cannot be told apart at the 5 % level (Nemenyi).",
+        f"significantly different: {joined}.",
+        "Mean ranks, the best on the left. A bar joins learners that are not significantly different at the 5 % level "
+        "(Nemenyi).",
         width=RULER_INCHES + 2 * margin,
         height=0.4 + 0.4 * (1.25 + low),
     )

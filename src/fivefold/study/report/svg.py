@@ -6,20 +6,23 @@ import io
 import re
 from collections.abc import Callable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 from warnings import catch_warnings, filterwarnings
 
 from fivefold.study.report.blocks import Figure
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 MAX_PIXELS_PER_POINT = 1.7  # so that text in small figures does not grow on a wide screen
-SCROLL_WIDTH_INCHES = 5.0  # wider figures scroll on a phone in place of shrinking below
+SCROLL_WIDTH_INCHES = 5.0  # wider figures scroll on a phone instead of shrinking below the next number
 MIN_PIXELS_PER_POINT = 1.1
 FONT = "font-family: system-ui, sans-serif"
 
 
 def draw_figure(
     name: str,
-    draw: Callable[[Any], Any],
+    draw: Callable[[Axes], object],
     alternative: str,
     caption: str = "",
     *,

@@ -11,12 +11,13 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar, TypeVarTuple
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
+from fivefold.evaluation.protocols import Model
 from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.planning.hyperparameters import Setting, halving_rungs
 from fivefold.study.planning.plan import Plan
@@ -24,6 +25,9 @@ from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import Split, TrainTestRows, derive_seed, inner_splits, subsample
 from fivefold.study.preparation.column_transformer import make_transformer
 from fivefold.study.tables.dataset import Data
+
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
 
 CALIBRATION_FOLDS = 3
 REFIT_INDEX = 2**32 - 1  # in place of repeat and fold, for the seed of the final fit on all rows
@@ -65,7 +69,7 @@ class Stopwatch:
     def __init__(self) -> None:
         self.seconds = self.last = 0.0
 
-    def __call__(self, work: Callable[..., Any], *arguments: Any) -> Any:
+    def __call__(self, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
         start = time.perf_counter()
         try:
             return work(*arguments)
@@ -164,25 +168,25 @@ def build_pipeline(data: Data, learner: Learner, parameters: Setting, seed: int)
     )
 
 
-def pickled_size(model: Any) -> int | None:
+def pickled_size(model: object) -> int | None:
     """Bytes of the pickled model; None if it cannot be pickled."""
     counter = _ByteCounter()
     try:
         pickle.Pickler(counter, protocol=5).dump(model)
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
-    return counter.bytes
+    return counter.count
 
 
 class _ByteCounter:
-    bytes = 0
+    count = 0
 
-    def write(self, part: Any) -> int:
-        self.bytes += (length := memoryview(part).nbytes)
+    def write(self, part: bytes | memoryview | pickle.PickleBuffer) -> int:
+        self.count += (length := memoryview(part).nbytes)
         return length
 
 
-def _make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int) -> Any:
+def _make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int) -> Model:
     estimator = learner.make(parameters, seed)
     if not data.task.is_classification or callable(getattr(estimator, "predict_proba", None)):
         return estimator

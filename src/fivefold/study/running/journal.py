@@ -56,7 +56,7 @@ PERMISSION_ERRORS = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLIT
 DISK_ERRORS = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM")
 
 Fate = Literal["done", "failed", "late", "died"]
-Row = tuple[Any, ...]
+Row = tuple[Any, ...]  # of a table that may be damaged: checked before it is used
 
 
 class UnreadableJournal(BadInput):
@@ -166,7 +166,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -174,11 +174,11 @@ class Journal:
         self._connection.close()
 
     def get(self, name: str) -> Any:
-        """A value of the study; None if there is none."""
+        """A value of the study, which may be anything that JSON holds; None if there is none."""
         row = self._connection.execute("SELECT value FROM study WHERE name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 
-    def put(self, name: str, value: Any) -> None:
+    def put(self, name: str, value: object) -> None:
         """Store a value of the study."""
         self._connection.execute(PUT_VALUE, _value_row(name, json.dumps(value)))
 
@@ -280,12 +280,12 @@ def _is_sound_fold(row: Row, seal: str) -> bool:
     return len(fields) == FOLD_FIELDS and digest == _digest(seal, *fields)
 
 
-def _value_row(name: Any, text: Any) -> Row:
+def _value_row(name: object, text: object) -> Row:
     """A row of the table of values."""
     return name, text, _digest(name, text)
 
 
-def _digest(*fields: Any) -> str:
+def _digest(*fields: object) -> str:
     digest = hashlib.sha256()
     for value in fields:
         part = value if isinstance(value, bytes) else repr(value).encode(errors="surrogatepass")
@@ -333,8 +333,8 @@ def _journal_error(path: Path | str, error: Exception) -> BadInput:
 
 def _denied_message(path: Path | str, why: str) -> str:
     return (
-        f"{path} may not be written ({why}). It is not damaged: allow yourself to write to it and to its folder, or "
-        "copy the folder to a place of your own"
+        f"{path} cannot be written ({why}). It is not damaged: give yourself permission to write to it and its "
+        "folder, or copy the folder to a place of your own"
     )
 
 
@@ -345,5 +345,5 @@ def _damaged_message(path: Path | str, why: str) -> str:
     )
 
 
-def _format_message(path: Path, form: Any) -> str:
+def _format_message(path: Path, form: object) -> str:
     return f"{path} has format {form}, and this version reads {JOURNAL_FORMAT}; start again with --overwrite"

@@ -61,6 +61,6 @@ def restore_plan(data: Data, journal: Journal) -> Plan:
 def resume_error(changed: list[str]) -> BadInput:
     """The error for a study that cannot be resumed."""
     return BadInput(
-        f"this study cannot be resumed, because it began otherwise: {'; '.join(changed)}. Restore that, or start "
-        "again with --overwrite"
+        f"this study cannot be resumed, because something has changed since it began: {'; '.join(changed)}. Restore "
+        "that, or start again with --overwrite"
     )

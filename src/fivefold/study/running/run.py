@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ FoldCallback = Callable[[str, float], None]  # name of the learner, seconds left
 class FoldTask(NamedTuple):
     """What a worker is given: a function, and its arguments after the data, which the worker holds."""
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     plan: Plan  # without its data
     learner: Learner
     split: Split
@@ -45,7 +45,7 @@ class FoldTask(NamedTuple):
 class MeasureTask(NamedTuple):
     """As `FoldTask`, to measure the cost of a learner."""
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     plan: Plan
     learner: Learner
 
@@ -97,7 +97,7 @@ def run_pending(
     clock, late = _TimeLeft(plan, [name for name, _ in pending], workers.jobs), set[str]()
     light = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
 
-    def tasks() -> Iterator[tuple[Any, float]]:
+    def tasks() -> Iterator[tuple[FoldTask, float]]:
         for (name, i), (learner, split) in pending.items():
             if name in late:
                 on_fold(name, clock.count_fold(name))
@@ -167,7 +167,7 @@ def _outcome_of(learner: Learner, entries: list[JournalEntry]) -> LearnerOutcome
 # In the workers
 
 
-def _call_task(data: Data, task: tuple[Any, ...]) -> Any:
+def _call_task(data: Data, task: tuple[Callable[..., object], *tuple[object, ...]]) -> object:
     function, *arguments = task
     return function(data, *arguments)
 
@@ -195,7 +195,7 @@ def _try_fold(
     )
 
 
-def _one_line(message: Any) -> str:
+def _one_line(message: object) -> str:
     """The message on one line, without addresses, which differ between processes."""
     return re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(message).split()))
 
@@ -233,7 +233,7 @@ def _pack_fold(learner: Learner, fold: FoldResult) -> tuple[dict[str, Any], dict
 
 
 def _unpack_fold(learner: Learner, entry: JournalEntry) -> FoldResult:
-    found: Mapping[str, Any] = entry.found
+    found = entry.found
     tried = tuple((learner.settings[i], loss) for i, loss in found["tried"])
     return FoldResult(**{**found, **entry.arrays, "parameters": learner.settings[found["parameters"]], "tried": tried})
 

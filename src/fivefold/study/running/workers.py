@@ -52,7 +52,7 @@ class WorkerStartError(RuntimeError):
 class TaskResult:
     """What became of a task."""
 
-    task: Any
+    task: Any  # as it was given
     fate: Literal["done", "late", "died"]
     value: Any  # what `work` returned, which may be anything; None unless done
     seconds: float
@@ -72,7 +72,7 @@ class WorkerPool:
         self._workers = [_WorkerProcess(self._payload, self._inbox) for _ in range(self.jobs)]
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class _WorkerProcess:
             env=os.environ | SINGLE_THREAD_ENV | {"PYTHONPATH": path},
             process_group=None if os.name == "nt" else 0,  # Ctrl-C is for the parent alone
         )
-        self.task: Any = None
+        self.task: Any = None  # what it works on, which may be anything that pickles
         self.ready, self.started_at = False, time.monotonic()
         self.given_at = self.limit = 0.0
         self.reader = threading.Thread(target=self._relay_messages, args=(payload, inbox), daemon=True)

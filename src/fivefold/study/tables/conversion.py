@@ -155,7 +155,7 @@ def _as_ordinal(raw: RawColumn, detail: str) -> TypedColumn:
     strange = raw.lost(known, "none of the levels")
     if strange and not raw.lenient:
         others = quote_list(raw.text.filter(raw.series.is_not_null() & known.is_null()).unique().sort().to_list(), 5)
-        extra = f"holds {others} beside its levels {' < '.join(levels)}"
+        extra = f"holds {others} besides its levels {' < '.join(levels)}"
         raise BadInput(f"{raw.table.name}: column {raw.name!r} {extra}; name every level")
     return TypedColumn(known, "ordinal", levels, notes=tuple(strange))
 
@@ -170,7 +170,7 @@ def _as_boolean(raw: RawColumn, detail: str) -> TypedColumn:
         notes.append(f"column {raw.name!r}: {values[0]!r} is taken as false, {values[1]!r} as true")
     if truth is None or len(truth) != 2:
         raise BadInput(
-            f"{raw.table.name}: column {raw.name!r} is to be boolean, which has two values, and holds {len(values)}: "
+            f"{raw.table.name}: column {raw.name!r} is to be boolean, with two values, but holds {len(values)}: "
             f"{quote_list(values.to_list(), 5)}"
         )
     known = parse_booleans(raw.text, truth)

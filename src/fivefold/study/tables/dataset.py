@@ -159,7 +159,7 @@ def admit_table(table: Table, roles: Roles) -> Data:
     notes = [*table.notes, *notes, *said]
     if not labelled.all():
         lost = f"{format_count(int((~labelled).sum()), 'row')} of {len(labelled):,}"
-        notes.append(f"{lost} left out, the target {roles.target!r} is missing there: {table.where(~labelled)}")
+        notes.append(f"{lost} left out because the target {roles.target!r} is missing: {table.where(~labelled)}")
         table = table.only(labelled)
         raw = {name: column.only(labelled, table) for name, column in raw.items()}
     return _build_data(table, roles, task, target_labels(known, task), raw, notes)
@@ -215,7 +215,9 @@ def _build_data(
 def _role_column(raw: Mapping[str, RawColumn], name: str, table: Table) -> RawColumn:
     """A group or time column, which must have a value in every row."""
     if name not in raw:
-        raise BadInput(f"{table.name}: column {name!r} holds {table.frame[name].dtype}: no group and no time")
+        raise BadInput(
+            f"{table.name}: column {name!r} holds {table.frame[name].dtype}, which can be neither group nor time"
+        )
     missing = raw[name].series.is_null().to_numpy()
     if missing.any():
         raise BadInput(

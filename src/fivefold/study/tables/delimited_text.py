@@ -59,7 +59,7 @@ def read_delimited(path: Path, content: bytes, expected: Collection[str] = ()) -
     try:
         names, body, header = _read_header(lines, expected, notes)
     except csv.Error as error:
-        raise BadInput(f"{path} is no table: its first lines cannot be read ({error})") from None
+        raise BadInput(f"{path} is not a table: its first lines cannot be read ({error})") from None
     _check_widths(lines, names, body)
     frame = _parse_rows(lines, body, len(names))
     frame = _name_columns(lines, frame, names, body, notes)
@@ -202,7 +202,7 @@ def _parse_rows(lines: DelimitedRows, body: np.ndarray, width: int) -> pl.DataFr
             BytesIO(text), separator=lines.dialect.separator, quote_char=lines.dialect.quote, infer_schema=False
         )
     except pl.exceptions.PolarsError as error:
-        raise BadInput(f"{lines.path} is no table: {str(error).splitlines()[0]}") from None
+        raise BadInput(f"{lines.path} is not a table: {str(error).splitlines()[0]}") from None
     if len(frame) != len(body):
         raise BadInput(f"{lines.path} can be read in two ways: {len(body)} rows or {len(frame)}; check its quotes")
     return frame

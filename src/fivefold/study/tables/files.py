@@ -97,7 +97,7 @@ def read_json(path: Path, content: bytes) -> Table:
     return Table(path.name, _unnest(frame), at, unit)  # type: ignore[arg-type]  # one of the two units
 
 
-def _load_json(path: Path, line: bytes, number: int) -> Any:
+def _load_json(path: Path, line: bytes, number: int) -> Any:  # whatever the JSON holds
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -107,7 +107,7 @@ def _load_json(path: Path, line: bytes, number: int) -> Any:
         ) from None
 
 
-def _frame_records(path: Path, records: list[Any]) -> pl.DataFrame:
+def _frame_records(path: Path, records: list[object]) -> pl.DataFrame:
     odd = next((i for i, record in enumerate(records, 1) if not isinstance(record, dict)), None)
     if odd is not None:
         raise BadInput(f"{path}: record {odd} is not an object with named values: {quote_value(str(records[odd - 1]))}")

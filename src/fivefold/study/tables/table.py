@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -48,7 +48,7 @@ def table_from_frame(name: str, frame: pl.DataFrame, notes: Sequence[str] = ()) 
     return Table(name, frame, np.arange(1, len(frame) + 1), notes=tuple(notes))
 
 
-def format_places(at: Any, unit: str = "line") -> str:
+def format_places(at: Sequence[int] | Indices, unit: str = "line") -> str:
     """Line numbers in words.
 
     Examples

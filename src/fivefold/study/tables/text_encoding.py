@@ -158,8 +158,8 @@ def _decode_western(path: Path, content: bytes, error: UnicodeDecodeError) -> tu
     good = sum(map(len, re.findall(r"[^\x00-\x7f\ufffd]+", text)))
     if good > wrong:
         raise BadInput(
-            f"{path} is UTF-8 with damage: {here}, and {format_count(wrong, 'such place')} in all beside {good:,} "
-            "sound letters beyond ASCII; correct it"
+            f"{path} is UTF-8 with damage: {here}, and {format_count(wrong, 'such place')} in all, among {good:,} "
+            "valid letters beyond ASCII; correct it"
         )
     try:
         text, encoding = content.decode("cp1252"), "Windows-1252"
