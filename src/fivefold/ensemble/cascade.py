@@ -185,7 +185,14 @@ class CascadeClassifier(NamedEnsemble, Classifier):
         return CascadeModel(tuple(members), kept, np.array(shares) / given.w.sum(), K)
 
     def _sure(
-        self, given: FitInputs, name: str, fitted: Any, left: Indices, splits: Any, threshold: float, K: int
+        self,
+        given: FitInputs,
+        name: str,
+        fitted: Any,  # an estimator of any library
+        left: Indices,
+        splits: list[tuple[Indices, Indices]],
+        threshold: float,
+        K: int,
     ) -> Mask:
         """Which of these rows is the learner sure of, judged by fits without their fold?"""
         if threshold <= LAST_THRESHOLD:

@@ -13,12 +13,12 @@ Moosmann, Triggs & Jurie (2007), Fast discriminative visual codebooks using rand
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix, issparse
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
@@ -133,7 +133,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         code = csr_matrix((marks, place.ravel(), np.arange(0, n * T + 1, T)), shape=(n, column[-1] + 1))
         return code if self.sparse_output else code.toarray()
 
-    def get_feature_names_out(self, input_features: Collection[str] | None = None) -> Labels:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels:
         """Names of the columns that `transform` returns: tree number, and number of the leaf among its nodes."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)

@@ -95,7 +95,6 @@ class HistBoostingMethods(WarmStart):
         which columns hold categories, or None.
     """
 
-    takes: ClassVar[Takes]
     loss: str
     _: KW_ONLY
     learning_rate: Positive = 0.1
@@ -118,6 +117,7 @@ class HistBoostingMethods(WarmStart):
     verbose: Annotated[int, Range(0)] | bool = 0
     random_state: Seed = None
 
+    takes: ClassVar[Takes] = Takes(missing=True, huge=True, categories=True, infinite=True)
     train_score_ = learned("train_score")
     validation_score_ = learned("validation_score")
     n_iter_ = learned("rounds")
@@ -301,7 +301,6 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     class_weight: Any = None
     keep_best: bool = False
 
-    takes = Takes(missing=True, huge=True, categories=True, infinite=True)
     card = Card(
         applications=("classification",),
         use="Tables of numbers and categories with missing values, a thousand rows or more, interactions of any kind: "
@@ -386,7 +385,6 @@ class HistGradientBoostingRegressor(HistBoostingMethods, QuantileParameter, Regr
     _: KW_ONLY
     keep_best: bool = False
 
-    takes = Takes(missing=True, huge=True, categories=True, infinite=True)
     card = Card(
         applications=("regression",),
         use="Tables of numbers and categories with missing values, a thousand rows or more, interactions of any kind: "

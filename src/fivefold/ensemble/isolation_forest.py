@@ -206,7 +206,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         """The rows of each tree, by their position in the table given."""
         return [sampled_rows(self.model_.drawn(i), self.model_.rows) for i in range(len(self.model_.trees))]
 
-    def _member(self, i: int) -> Any:
+    def _member(self, i: int) -> ExtraTreeRegressor:
         depth = ceil(log2(max(self.model_.count, 2)))
         tree: Any = ExtraTreeRegressor(max_features=1, max_depth=depth, random_state=int(self.model_.seeds[i]))
         tree.n_features_in_, tree.model_ = self.n_features_in_, self.model_.trees[i]

@@ -17,7 +17,7 @@ Friedman, Hastie & Tibshirani (2000), Additive logistic regression; Barron & Cov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import log, log2
 from typing import Any
@@ -215,7 +215,7 @@ class SparseLinearClassifier(Classifier):
         P = 1 / (1 + np.exp(-(np.column_stack([-L, L]) if L.ndim == 1 else L)))
         return (P / P.sum(axis=1, keepdims=True)).astype(X.dtype)
 
-    def to_text(self, *, feature_names: Any = None) -> str:
+    def to_text(self, *, feature_names: Collection[str] | None = None) -> str:
         """The rules as sums of their terms."""
         check_is_fitted(self)
         names = _check_feature_names_in(self, feature_names)

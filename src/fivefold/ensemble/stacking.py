@@ -13,15 +13,15 @@ Wolpert (1992); Breiman (1996), Stacked regressions.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils.metadata_routing import MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -87,8 +87,8 @@ class Stacking(TransformerMixin, NamedEnsemble):
         the fitted combiner.
     """
 
-    final_estimator: Any
-    cv: Any
+    final_estimator: Any  # an estimator of any library
+    cv: Any  # whatever scikit-learn's check_cv takes, or "prefit"
     passthrough: bool
     stack_method: str = "predict"
 
@@ -126,7 +126,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
         X = admit_new_rows(self, X)
         return self._joined(X, self._member_columns(X, self.model_.members, self.model_.methods))
 
-    def get_feature_names_out(self, input_features: Collection[str] | None = None) -> Labels:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels:
         """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         inputs = _check_feature_names_in(self, input_features, generate_names=self.passthrough)
@@ -136,7 +136,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
             out += [f"{self._prefix()}_{name}{end}" for end in ends]
         return np.array([*out, *(inputs if self.passthrough else ())], dtype=object)
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of `fit` goes to the members, that of `predict` to the combiner."""
         final = self.model_.combiner if "model_" in vars(self) else self.final_estimator
         mapping = MethodMapping().add(caller="predict", callee="predict")

@@ -12,11 +12,12 @@ Kittler, Hatef, Duin & Matas (1998), On combining classifiers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -171,7 +172,7 @@ class VotingClassifier(Voting, Classifier):
         P = [member.predict_proba(X) for member in self.estimators_]
         return np.hstack(P) if self.flatten_transform else np.stack(P)
 
-    def get_feature_names_out(self, input_features: Collection[str] | None = None) -> Labels:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels:
         """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         if self.voting == "soft" and not self.flatten_transform:
@@ -256,7 +257,7 @@ class VotingRegressor(Voting, Regressor):
         """What every member predicts (n, members); several outputs of one member are adjacent columns."""
         return np.column_stack(self._predictions(admit_new_rows(self, X)))
 
-    def get_feature_names_out(self, input_features: Collection[str] | None = None) -> Labels:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels:
         """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)

@@ -107,7 +107,7 @@ class GradientModel:
         out = np.asarray(np.bincount(b.feature[inner], decrease, len(b.bins.categorical)), dtype=np.float64)
         return shares_of_total(out)
 
-    def _tree(self, t: int) -> Any:
+    def _tree(self, t: int) -> DecisionTreeRegressor:
         b, part = self.boosted, slice(self.boosted.starts[t], self.boosted.starts[t + 1])
         left, right = (np.where(a[part] >= 0, a[part] - part.start, -1).astype(np.int32) for a in (b.left, b.right))
         depth = np.zeros(len(left), dtype=np.int32)
@@ -148,7 +148,12 @@ def initial_scores(init: Any, target: BoostingLoss, X: Table) -> Matrix:
 
 
 def boost_exact_trees(
-    estimator: Any, X: Table, y: Target, w: Weights, target: BoostingLoss, monitor: Any
+    estimator: Any,  # GradientBoostingClassifier or GradientBoostingRegressor, whose module imports this one
+    X: Table,
+    y: Target,
+    w: Weights,
+    target: BoostingLoss,
+    monitor: Callable[..., bool | None] | None,
 ) -> GradientModel:
     """Fit round after round."""
     rows, held = TrainingRows(X, y, w), None
@@ -184,7 +189,7 @@ class _GradientRounds:
         rows: TrainingRows,
         held: TrainingRows | None,
         target: BoostingLoss,
-        watch: Callable[..., Any] | None,
+        watch: Callable[..., bool | None] | None,
     ) -> None:
         self.estimator, self.rows, self.held, self.target, self.watch = estimator, rows, held, target, watch
         (n, d), w = rows.X.shape, rows.w

@@ -18,6 +18,7 @@ from sklearn.model_selection import train_test_split
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.params import Seed
 from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
@@ -42,7 +43,7 @@ class TrainingRows:
         """Some of the rows."""
         return TrainingRows(self.X[rows], self.y[rows], self.w[rows])
 
-    def hold_back(self, share: Any, target: BoostingLoss, random_state: Any) -> tuple[TrainingRows, TrainingRows]:
+    def hold_back(self, share: float, target: BoostingLoss, random_state: Seed) -> tuple[TrainingRows, TrainingRows]:
         """The rows to learn from, and a share or number of them held back, by class where there are classes."""
         kept, held = train_test_split(
             np.arange(self.X.shape[0]),

@@ -68,11 +68,11 @@ class FitInputs:
 class NamedEnsemble(_BaseComposition):
     """Estimators under names: parameters of the members are reached as `name__parameter`."""
 
-    model_: Any
-    classes_: Any
-    estimators: Any
-    n_jobs: Any
-    verbose: Any = 0
+    model_: Any  # each ensemble has its own
+    classes_: Any  # labels; a list of them if a row has several
+    estimators: Any  # as users pass them, until `_kept_estimators` has checked them
+    n_jobs: int | None
+    verbose: int = 0
 
     multilabel = False  # whether a classifier takes several labels per row
     estimators_ = learned("estimators")
@@ -97,7 +97,7 @@ class NamedEnsemble(_BaseComposition):
         self._set_params("estimators", **params)
         return self
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of `fit` goes to the members that ask for it."""
         router = MetadataRouter(owner=self)
         for name, inner in self.estimators:
@@ -165,7 +165,7 @@ class NamedEnsemble(_BaseComposition):
             routed = {name: dict(fit_params) for name in names}
         return FitInputs(rows.X, codes, routed, own_params=fit_params, kept=rows.kept)
 
-    def _encoded(self, y: Target) -> Any:
+    def _encoded(self, y: Target) -> Target:
         """Labels as codes 0..K-1, with `classes_` set; numbers as they are."""
         if not is_classifier(self):
             return column_or_1d(y, warn=True) if y.ndim > 1 and y.shape[1] == 1 else y

@@ -177,7 +177,7 @@ class ModelFeature(Feature):
     """The output of a fitted model: its decision function, or the number it predicts."""
 
     title: str
-    model: Any
+    model: Any  # an estimator of any library
     method: str
     bits: float
 
