@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Sparse, Table
 
 BLOCK_NUMBERS = 1 << 17  # numbers per block: a block with its predictors and slopes stays in the cache
 MIN_BLOCK_ROWS = 128  # rows per block, at least, however wide the table
@@ -31,7 +29,7 @@ MAX_SQUARED_OFFSET = 100.0  # squared mean over variance: a column farther from 
 class Design:
     """Rows of X less `centre`, where one is given, with a column of ones at the end if `intercept`."""
 
-    X: Any  # (n, d), C-contiguous or CSR
+    X: Table  # (n, d), C-contiguous or CSR
     intercept: bool = True
     centre: Array | None = None
 
@@ -47,7 +45,7 @@ class Design:
     def sparse(self) -> bool:
         return issparse(self.X)
 
-    def blocks(self, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
+    def blocks(self, lo: int, hi: int) -> Iterator[tuple[int, int, Table]]:
         """(a, b, rows a..b) of rows lo..hi, float64 and centred where dense; the next block may overwrite it."""
         if self.sparse:
             yield lo, hi, self._row_slice(lo, hi)
@@ -76,7 +74,7 @@ class Design:
         map_parts(part, len(self))
         return eta
 
-    def predictor_block(self, Z: Any, x: Array) -> Array:
+    def predictor_block(self, Z: Table, x: Array) -> Array:
         """Predictors of the rows of one block Z."""
         w, b = self.split(x)
         eta = Z @ w if w.ndim == 1 else np.ascontiguousarray((Z @ np.ascontiguousarray(w.T)).T)
@@ -92,7 +90,7 @@ class Design:
 
         return sum(map_parts(part, len(self)), zero)
 
-    def transpose_block(self, Z: Any, r: Array) -> Array:
+    def transpose_block(self, Z: Table, r: Array) -> Array:
         """The sum of the rows of one block Z, each times its r."""
         out, d = np.empty((*r.shape[:-1], self.size)), self.X.shape[1]
         total = r.sum(axis=-1)
@@ -136,7 +134,7 @@ class Design:
 
         return sum(map_parts(part, len(self)), zero)
 
-    def columns(self, chosen: NDArray[np.int64]) -> Design:
+    def columns(self, chosen: Indices) -> Design:
         """The same rows with these columns only."""
         centre = None if self.centre is None else self.centre[chosen]
         if self.sparse:
@@ -144,7 +142,7 @@ class Design:
         return replace(self, X=np.ascontiguousarray(self.X[:, chosen]), centre=centre)
 
     @cached_property
-    def as_csc(self) -> Any:
+    def as_csc(self) -> Sparse:
         """A sparse X stored by columns; converted once."""
         return self.X.tocsc()
 
@@ -153,17 +151,17 @@ class Design:
         X = self.X[::stride]
         return replace(self, X=X if self.sparse else np.ascontiguousarray(X))
 
-    def split(self, x: Array) -> tuple[Array, Any]:
+    def split(self, x: Array) -> tuple[Array, Array]:
         """Coefficients of the columns, and the intercept (0 where there is none)."""
         d = self.X.shape[1]
         return x[..., :d], x[..., d] if self.intercept else np.zeros(x.shape[:-1])
 
-    def _shift(self, w: Array, b: Any) -> Any:
+    def _shift(self, w: Array, b: Array) -> Array:
         if self.sparse and self.centre is not None:
             b = b - w @ self.centre
         return np.asarray(b)[..., None] if np.ndim(b) else b
 
-    def _row_slice(self, lo: int, hi: int) -> Any:
+    def _row_slice(self, lo: int, hi: int) -> Sparse:
         """Rows lo..hi of a sparse X, which share its memory; each slice is made once."""
         if (lo, hi) not in self._row_slices:
             a, b = self.X.indptr[lo], self.X.indptr[hi]
@@ -172,10 +170,10 @@ class Design:
         return self._row_slices[lo, hi]
 
     @cached_property
-    def _row_slices(self) -> dict[tuple[int, int], Any]:
+    def _row_slices(self) -> dict[tuple[int, int], Sparse]:
         return {}
 
-    def _products(self, Z: Any, h: Array | None) -> Array:
+    def _products(self, Z: Table, h: Array | None) -> Array:
         d, out = self.X.shape[1], np.empty((self.size,) * 2)
         h = np.ones(Z.shape[0]) if h is None else h
         total, mass = h @ Z, float(h.sum())
@@ -196,7 +194,7 @@ class Design:
             out[d, d] = mass
         return out
 
-    def _outer(self, Z: Any, P: Array, s: Array) -> Array:
+    def _outer(self, Z: Table, P: Array, s: Array) -> Array:
         """sum over rows of s (p x z) (p x z)^T."""
         K, m, d = len(P), self.size, self.X.shape[1]
         rows = self._dense(Z)
@@ -207,12 +205,12 @@ class Design:
         flat = A.reshape(len(rows), K * m)
         return flat.T @ flat
 
-    def _dense(self, Z: Any) -> Array:
+    def _dense(self, Z: Table) -> Array:
         if not self.sparse:
             return Z
         return Z.toarray() - (0.0 if self.centre is None else self.centre)
 
-    def _gram_diagonal_block(self, Z: Any, h: Array) -> Array:
+    def _gram_diagonal_block(self, Z: Table, h: Array) -> Array:
         out, d = np.empty((*h.shape[:-1], self.size)), self.X.shape[1]
         total = h.sum(axis=-1)
         out[..., :d] = h @ (Z * Z if isinstance(Z, np.ndarray) else Z.power(2))
@@ -223,7 +221,7 @@ class Design:
         return out
 
 
-def pilot_centre(X: Any) -> Array | None:
+def pilot_centre(X: Table) -> Array | None:
     """The mean of some rows, if some column is so far from zero for its spread that products would lose digits."""
     if issparse(X):
         return None

@@ -7,13 +7,11 @@ block: predictors, loss and slopes, then the slopes times the rows, while the bl
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fivefold.core.parallel import map_parts, scratch
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Target
 from fivefold.optim.design import Design
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.objective import FiniteSum, TwiceSmoothObjective
@@ -30,9 +28,9 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
 
     loss: Loss
     design: Design
-    y: Any
+    y: Target
     s: Array
-    ridge: Any = 0.0
+    ridge: float | Array = 0.0
     outputs: int = 0
     reference: int | None = None
 
@@ -86,7 +84,7 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
         h = self.s * self.loss.curvature(self.y, self.design.predictor(x))
         return self.design.transpose(h * self.design.predictor(v)) + self.ridge * v
 
-    def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
+    def batch(self, x: Array, rows: Indices) -> Array:
         W, Z = self.coefficient_matrix(x), self.design.X[rows]
         if not self.design.sparse and self.design.centre is not None:
             Z = Z - self.design.centre

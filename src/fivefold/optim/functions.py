@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fivefold.core.types import Array
 from fivefold.optim.derivative_checks import jacobian_by_differences
@@ -31,8 +32,8 @@ class Function(TwiceSmoothObjective):
     """f with those of its derivatives that are known."""
 
     f: Callable[[Array], float]
-    slope: Callable[[Array], Any] | None = None
-    curvature: Callable[[Array], Any] | None = None
+    slope: Callable[[Array], ArrayLike] | None = None
+    curvature: Callable[[Array], ArrayLike] | None = None
 
     def value(self, x: Array) -> float:
         return float(self.f(x))
@@ -66,8 +67,8 @@ class ResidualFunction(ResidualObjective):
     array([3. , 0.7])
     """
 
-    r: Callable[[Array], Any]
-    slopes: Callable[[Array], Any] | None = None
+    r: Callable[[Array], ArrayLike]
+    slopes: Callable[[Array], ArrayLike] | None = None
 
     def residuals(self, x: Array) -> Array:
         return np.asarray(self.r(x), dtype=np.float64)

@@ -12,14 +12,14 @@ Ctrl-C, after which the best point so far is the result.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fivefold.core.types import Array
-from fivefold.optim.objective import Minimum, Objective, Reason
+from fivefold.optim.objective import Minimum, Monitor, Objective, Reason
 
 DIVERGENCE_VALUE = 1e100  # an absolute value beyond this, or NaN, counts as divergence
 
@@ -35,11 +35,13 @@ class State:
     x: Array
     value: float
     violation: float
-    memory: Any = None
+    memory: Any = None  # each solver has its own record
 
 
 class Solver(ABC):
     """An iterative rule. `accepts` lists the kinds of objective it can minimise.
+
+    `objective` is untyped below: solvers narrow it to what they accept, and `minimise` checks that it is.
 
     A solver is `convergent` if, with its default fields, it reaches the minimum of every convex objective it accepts;
     tests/laws/test_solvers.py finds every solver of the package and checks that it does.
@@ -59,13 +61,13 @@ class Solver(ABC):
 
 def minimise(
     objective: Objective,
-    x0: Any,
+    x0: ArrayLike,
     solver: Solver,
     *,
     tol: float = 1e-8,
     max_iter: int = 1000,
     record: bool = False,
-    monitor: Callable[[Array, float], bool] | None = None,
+    monitor: Monitor | None = None,
 ) -> Minimum:
     """Iterate from x0 until the violation is at most tol, for at most max_iter steps.
 

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.penalties.proximal_operators import Penalty
 
 Reason = Literal["converged", "max_iter", "stuck", "diverged", "stopped", "interrupted"]
@@ -106,7 +105,7 @@ class FiniteSum(SmoothObjective):
         """The number of terms n."""
 
     @abstractmethod
-    def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
+    def batch(self, x: Array, rows: Indices) -> Array:
         """n times the mean gradient of the terms of these rows; over random rows its mean is the gradient of f."""
 
 

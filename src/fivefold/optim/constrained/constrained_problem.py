@@ -24,15 +24,15 @@ Karush (1939); Kuhn & Tucker (1951); Hestenes (1969); Powell (1969); Rockafellar
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
-from fivefold.optim.objective import Minimum, Objective, Reason, SmoothObjective, TwiceSmoothObjective
+from fivefold.optim.objective import Minimum, Monitor, Objective, Reason, SmoothObjective, TwiceSmoothObjective
 from fivefold.optim.smooth.lbfgs import LBFGS
 
 FEASIBILITY_SHARE = 0.25  # a round that leaves more than this share of the infeasibility needs a larger rho
@@ -109,7 +109,7 @@ class ConstrainedObjective(Objective):
         return self.residuals(z).largest
 
 
-def kkt_residuals(point: ConstrainedPoint, equality: Any, inequality: Any) -> KKTResiduals:
+def kkt_residuals(point: ConstrainedPoint, equality: Array, inequality: Array) -> KKTResiduals:
     """The residuals of any problem whose first derivatives at x are in `point`, for multipliers of its constraints."""
     slope = point.gradient + equality @ point.equality_jacobian - inequality @ point.inequality_jacobian
     return KKTResiduals(
@@ -218,8 +218,8 @@ class AugmentedFunction(TwiceSmoothObjective):
 
 
 @dataclass(frozen=True)
-class AugmentedLagrangian(Solver):
-    """The method of multipliers; `inner` minimises smooth functions, `rho` grows where feasibility is slow."""
+class _PenaltySequence(Solver):
+    """Smooth problems without constraints, one per step, each minimised by `inner`; a step remembers rho."""
 
     inner: Solver = INNER_SOLVER
     rho: float = 10.0
@@ -231,25 +231,24 @@ class AugmentedLagrangian(Solver):
     def start(self, objective: ConstrainedObjective, x0: Array) -> State:
         return State(x0, objective.value(x0), objective.violation(x0), self.rho)
 
+
+@dataclass(frozen=True)
+class AugmentedLagrangian(_PenaltySequence):
+    """The method of multipliers; `inner` minimises smooth functions, `rho` grows where feasibility is slow."""
+
     def step(self, objective: ConstrainedObjective, state: State) -> State:
         _, equality, inequality = objective.split(state.x)
         return _inner_minimum(self, objective, state, equality, inequality, state.memory, stays=FEASIBILITY_SHARE)
 
 
 @dataclass(frozen=True)
-class PenaltyMethod(Solver):
+class PenaltyMethod(_PenaltySequence):
     """Squared penalties that grow without end; their slopes are the multipliers."""
 
-    inner: Solver = INNER_SOLVER
     rho: float = 1.0
     growth: float = 4.0
-    inner_steps: int = 1000
 
-    accepts = (ConstrainedObjective,)
     convergent = False  # the error falls as 1 / rho, and rho has a limit
-
-    def start(self, objective: ConstrainedObjective, x0: Array) -> State:
-        return State(x0, objective.value(x0), objective.violation(x0), self.rho)
 
     def step(self, objective: ConstrainedObjective, state: State) -> State:
         _, p, m = objective.sizes
@@ -257,7 +256,7 @@ class PenaltyMethod(Solver):
 
 
 def _inner_minimum(
-    solver: Any,
+    solver: _PenaltySequence,
     problem: ConstrainedObjective,
     state: State,
     equality: Array,
@@ -292,7 +291,7 @@ def minimise_constrained(
     tol: float = 1e-8,
     max_iter: int = 100,
     record: bool = False,
-    monitor: Callable[[Array, float], bool] | None = None,
+    monitor: Monitor | None = None,
 ) -> ConstrainedSolution:
     """Solve a constrained problem from x0, by the method of multipliers unless another solver is given.
 

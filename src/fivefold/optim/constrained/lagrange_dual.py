@@ -16,9 +16,9 @@ and its maximum over y with the multipliers of G not negative is a program of th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fivefold.core.types import Array
@@ -43,7 +43,7 @@ class MinimaxReport:
         return self.minimax - self.maximin
 
 
-def minimax(phi: Any) -> MinimaxReport:
+def minimax(phi: ArrayLike) -> MinimaxReport:
     """max_y min_x phi(x, y) <= min_x max_y phi(x, y) for phi as a matrix, x its row and y its column.
 
     >>> minimax([[1.0, 4.0], [3.0, 2.0]])
@@ -63,9 +63,9 @@ class QuadraticDual:
     Q: Array
     linear: Array
     constant: float
-    factor: Any
+    factor: tuple[Array, bool]  # of P, as cho_factor returns it
 
-    def value(self, y: Any) -> float:
+    def value(self, y: ArrayLike) -> float:
         """The dual function: no larger than the program's value at any feasible point, if y is feasible."""
         y = np.asarray(y, dtype=np.float64)
         return float(self.constant + self.linear @ y - 0.5 * y @ self.Q @ y)
@@ -151,8 +151,8 @@ class Lagrangian(SmoothObjective):
 
 def lagrangian_bound(
     problem: ConstrainedObjective,
-    equality: Any,
-    inequality: Any,
+    equality: ArrayLike,
+    inequality: ArrayLike,
     x0: Array,
     solver: Solver | None = None,
     *,

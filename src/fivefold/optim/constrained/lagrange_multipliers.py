@@ -39,7 +39,7 @@ MAX_INEQUALITIES = 12  # each further one doubles the work
 
 @dataclass(frozen=True)
 class AnalyticFunction(TwiceSmoothObjective):
-    """f with gradient and Hessian, written in operations that take complex numbers as well."""
+    """f with gradient and Hessian, written in operations that take complex numbers as well: hence `Any`."""
 
     f: Callable[[Any], Any]
     slope: Callable[[Any], Any]
@@ -57,7 +57,7 @@ class StationaryPoint:
     """A root of one branch. Of a discarded one x or the slack is complex, and `kind` is None."""
 
     x: Array
-    value: Any
+    value: complex  # a float where the root is real
     equality: Array
     inequality: Array
     slack: Array  # eps^2 = g(x)

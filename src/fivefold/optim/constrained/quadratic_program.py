@@ -22,14 +22,15 @@ Goldfarb & Idnani (1983); Rockafellar (1976).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky, lapack, solve_triangular
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.numerics.eigenpairs import eigen
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.constrained.constrained_problem import (
     ConstrainedObjective,
     ConstrainedPoint,
@@ -84,12 +85,20 @@ class QuadraticProgram(ConstrainedObjective):
     b: Array  # (p,)
     G: Array  # (m, d)
     h: Array  # (m,)
-    low: Any = ()  # unknowns bounded from below,
-    high: Any = ()  # and from above: their bounds are the last rows of G
+    low: Indices  # unknowns bounded from below,
+    high: Indices  # and from above: their bounds are the last rows of G
 
     @classmethod
     def of(
-        cls, P: Any, q: Any, A: Any = None, b: Any = None, G: Any = None, h: Any = None, lb: Any = None, ub: Any = None
+        cls,
+        P: ArrayLike,
+        q: ArrayLike,
+        A: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        G: ArrayLike | None = None,
+        h: ArrayLike | None = None,
+        lb: ArrayLike | None = None,
+        ub: ArrayLike | None = None,
     ) -> QuadraticProgram:
         """A program from arrays, or numbers where there is one unknown; arguments left out do not constrain."""
         P = np.atleast_2d(np.asarray(P, dtype=np.float64))
@@ -124,14 +133,14 @@ class QuadraticProgram(ConstrainedObjective):
 
 
 def solve_qp(
-    P: Any,
-    q: Any,
-    A: Any = None,
-    b: Any = None,
-    G: Any = None,
-    h: Any = None,
-    lb: Any = None,
-    ub: Any = None,
+    P: ArrayLike,
+    q: ArrayLike,
+    A: ArrayLike | None = None,
+    b: ArrayLike | None = None,
+    G: ArrayLike | None = None,
+    h: ArrayLike | None = None,
+    lb: ArrayLike | None = None,
+    ub: ArrayLike | None = None,
     *,
     tol: float = 1e-10,
     max_iter: int | None = None,
@@ -365,7 +374,7 @@ def _refuse_saddle(P: Array) -> bool:
     return True
 
 
-def _rows(name: str, M: Any, right: str, v: Array, d: int) -> tuple[Array, Array]:
+def _rows(name: str, M: ArrayLike | None, right: str, v: ArrayLike | None, d: int) -> tuple[Array, Array]:
     if M is None and v is None:
         return np.zeros((0, d)), np.zeros(0)
     if M is None or v is None:
@@ -376,12 +385,12 @@ def _rows(name: str, M: Any, right: str, v: Array, d: int) -> tuple[Array, Array
     return M, _vector(right, v, len(M))
 
 
-def _vector(name: str, v: Array, size: int) -> Array:
+def _vector(name: str, v: ArrayLike, size: int) -> Array:
     v = np.atleast_1d(np.asarray(v, dtype=np.float64))
     if v.shape != (size,) or not np.isfinite(v).all():
         raise ValueError(f"{name} must hold {size} finite numbers; got shape {v.shape}")
     return v
 
 
-def _or(value: Any, default: float) -> Any:
+def _or(value: ArrayLike | None, default: float) -> ArrayLike:
     return default if value is None else value

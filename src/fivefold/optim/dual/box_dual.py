@@ -23,11 +23,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import is_
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Mask
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.margin_losses import HingeLoss, SquaredHingeLoss
@@ -36,6 +36,8 @@ from fivefold.optim.objective import Objective
 
 MAX_FREE_MULTIPLIERS = 4000  # inside the box: with more of them the linear system of `polish` is too large
 MAX_POLISH_ROUNDS = 12  # solutions of that system, each with other multipliers at their bounds
+
+Memo = TypeVar("Memo")
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class BoxDual(Objective):
     def _memo(self) -> dict[str, tuple[tuple[Array, ...], Any]]:
         return {}
 
-    def _memoised(self, name: str, work: Callable[..., Any], *given: Array) -> Any:
+    def _memoised(self, name: str, work: Callable[..., Memo], *given: Array) -> Memo:
         """The result of the last call, if the arguments are the same arrays: points are never written to."""
         last = self._memo.get(name)
         if last is None or not all(map(is_, last[0], given)):
@@ -152,7 +154,7 @@ def polish(dual: BoxDual, a: Array) -> tuple[Array, Array]:
     return best
 
 
-def _snap_to_bounds(dual: BoxDual, a: Array, eta: Array) -> tuple[Array, Any]:
+def _snap_to_bounds(dual: BoxDual, a: Array, eta: Array) -> tuple[Array, Mask]:
     """Put a multiplier on the bound or kink to which its margin pushes it, where the push exceeds the distance.
 
     Also returns which multipliers are left free. The push is in units of the target, the distance in units of the box.
@@ -166,7 +168,7 @@ def _snap_to_bounds(dual: BoxDual, a: Array, eta: Array) -> tuple[Array, Any]:
     return a, ~(high | low | kink)
 
 
-def _move_to_margin(dual: BoxDual, a: Array, x: Array, rows: Any) -> Array:
+def _move_to_margin(dual: BoxDual, a: Array, x: Array, rows: Indices) -> Array:
     """Move the multipliers of `rows` as little as possible so that the rows lie on the margin; then clip to the box."""
     terms, design = dual.terms, dual.risk.design
     Z = design.X[rows]
@@ -192,15 +194,15 @@ def _squared_hinge_terms(loss: Loss, y: Array, s: Array) -> DualTerms:
     return DualTerms(np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0), 0.0, 0.5 / s)
 
 
-def _insensitive_terms(loss: Any, y: Array, s: Array) -> DualTerms:
+def _insensitive_terms(loss: InsensitiveLoss, y: Array, s: Array) -> DualTerms:
     return DualTerms(-s, s, loss.epsilon, np.zeros(len(s)))
 
 
-def _sq_insensitive_terms(loss: Any, y: Array, s: Array) -> DualTerms:
+def _sq_insensitive_terms(loss: SquaredInsensitiveLoss, y: Array, s: Array) -> DualTerms:
     return DualTerms(np.full(len(s), -np.inf), np.full(len(s), np.inf), loss.epsilon, 0.5 / s)
 
 
-DUAL_TERMS = {
+DUAL_TERMS: dict[type[Loss], Callable[[Any, Array, Array], DualTerms]] = {  # each takes the loss of its key
     HingeLoss: _hinge_terms,
     SquaredHingeLoss: _squared_hinge_terms,
     InsensitiveLoss: _insensitive_terms,

@@ -20,7 +20,7 @@ import numpy as np
 
 from fivefold.core.types import Array
 from fivefold.optim.dual.crammer_singer import CrammerSingerDual
-from fivefold.optim.dual.interior_point import STEP_TO_BOUNDARY, ridge_solver
+from fivefold.optim.dual.interior_point import STEP_TO_BOUNDARY, longest_step, ridge_solver
 from fivefold.optim.minimise import NoDescentError, Solver, State
 
 
@@ -64,10 +64,10 @@ class CrammerSingerInterior(Solver):
 
         dl, dt, _ = move(0.0)
         mu = float((at.multipliers * at.slacks).mean())
-        far = min(1.0, _max_step(at, dl, dt))
+        far = min(1.0, longest_step((at.multipliers, dl), (at.slacks, dt)))
         guess = float(((at.multipliers + far * dl) * (at.slacks + far * dt)).mean())
         dl, dt, dW = move(mu * (guess / mu) ** 3 - dl * dt)
-        step = min(1.0, STEP_TO_BOUNDARY * _max_step(at, dl, dt))
+        step = min(1.0, STEP_TO_BOUNDARY * longest_step((at.multipliers, dl), (at.slacks, dt)))
         if not step > 1e-12:
             raise NoDescentError
         return _state(objective, ClassIterate(at.multipliers + step * dl, at.slacks + step * dt, at.W + step * dW))
@@ -91,9 +91,3 @@ def _margin_scores(dual: CrammerSingerDual, W: Array) -> Array:
     eta = dual.design.predictor(W) + 1.0
     eta[dual.y, np.arange(len(dual.y))] -= 1.0
     return eta
-
-
-def _max_step(at: ClassIterate, dl: Array, dt: Array) -> float:
-    """The longest step that stays inside."""
-    rate = max(float((-dl / at.multipliers).max()), float((-dt / at.slacks).max()))
-    return 1.0 / rate if rate > 0 else np.inf

@@ -26,6 +26,7 @@ from scipy.optimize import lsq_linear
 
 from fivefold.core.types import Array, Indices
 from fivefold.optim.design import Design
+from fivefold.optim.dual.interior_point import MIN_SLACK_SHARE, longest_step
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import Objective
 from fivefold.optim.smooth.newton import inverse_solver
@@ -34,7 +35,6 @@ STEP_TO_BOUNDARY = 0.9995  # share of the way to the nearest bound that a step g
 POLISH_GAP = 1e-5  # duality gap, as a share of the value, below which the rows on the kink can be told
 MAX_STALLED_STEPS = 6  # steps in a row without a smaller gap, after which the rest is rounding
 VALUE_ROUNDING = 1e-14  # as a share of the value at the start: a smaller difference is rounding
-MIN_SLACK_SHARE = 1e-17  # as a share of the distance between the bounds: a smaller slack is rounding
 ZERO_RESIDUAL = 1e-9  # as a share of target and prediction: a smaller residual counts as zero
 
 
@@ -178,12 +178,12 @@ class _PrimalDualProblem:
             return dx, da, (up - at.u * s + at.u * da) / s, (down - at.v * t - at.v * da) / t
 
         _, da, du, dv = move(0.0, 0.0)
-        length = min(_max_step(s, -da), _max_step(t, da), _max_step(at.u, du), _max_step(at.v, dv))
+        length = _damped(longest_step((s, -da), (t, da), (at.u, du), (at.v, dv)))
         now = self.gap(at)
         then = float((s - length * da) @ (at.u + length * du) + (t + length * da) @ (at.v + length * dv))
         mu = (max(then, 0.0) / now) ** 2 * then / (2 * weight.sum()) * weight
         dx, da, du, dv = move(mu + da * du, mu - da * dv)
-        inner, outer = min(_max_step(s, -da), _max_step(t, da)), min(_max_step(at.u, du), _max_step(at.v, dv))
+        inner, outer = _damped(longest_step((s, -da), (t, da))), _damped(longest_step((at.u, du), (at.v, dv)))
         if ridge.any():  # x is in both equations: one length for both
             inner = outer = min(inner, outer)
         return PrimalDualIterate(at.x + outer * dx, at.a + inner * da, at.u + outer * du, at.v + outer * dv)
@@ -226,10 +226,9 @@ class _PrimalDualProblem:
         return out
 
 
-def _max_step(slack: Array, step: Array) -> float:
-    """The share of a step that keeps a positive vector positive."""
-    closing = step < 0
-    return min(1.0, STEP_TO_BOUNDARY * float(np.min(-slack[closing] / step[closing], initial=np.inf)))
+def _damped(longest: float) -> float:
+    """The share of a step to take, where the longest share that stays inside is given."""
+    return min(1.0, STEP_TO_BOUNDARY * longest)
 
 
 def _scaled_solution(A: Array, b: Array) -> Array | None:

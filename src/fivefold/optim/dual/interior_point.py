@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -78,11 +78,11 @@ class InteriorPoint(Solver):
 
         da, du, dv, _, _ = move(0.0, 0.0)
         mu = _complementarity(below, at.u, above, at.v)
-        far = _max_step(below, above, at, da, du, dv)
+        far = min(1.0, longest_step((below, da), (above, -da), (at.u, du), (at.v, dv)))
         guess = _complementarity(below + far * da, at.u + far * du, above - far * da, at.v + far * dv)
         aim = mu * (guess / mu) ** 3
         da, du, dv, dx, deta = move(aim - da * du, aim + da * dv)
-        step = min(1.0, STEP_TO_BOUNDARY * _max_step(below, above, at, da, du, dv))
+        step = STEP_TO_BOUNDARY * min(1.0, longest_step((below, da), (above, -da), (at.u, du), (at.v, dv)))
         if not step > 1e-12:
             raise NoDescentError
         new = InteriorIterate(
@@ -98,7 +98,7 @@ def _state(dual: BoxDual, at: InteriorIterate) -> State:
     return State(a, value, value + dual.primal_value(at.x, at.eta), at)
 
 
-def _split_terms(dual: BoxDual) -> tuple[Array, Array, Any, Any]:
+def _split_terms(dual: BoxDual) -> tuple[Array, Array, Array, Array]:
     """sign, c, low and high of the split multipliers, all (1, n) or (2, n)."""
     y, terms = dual.risk.y, dual.terms
     if not terms.tube_width:
@@ -121,8 +121,7 @@ def _complementarity(below: Array, u: Array, above: Array, v: Array) -> float:
     return float((below * u).sum() + (above * v).sum()) / (2 * u.size)
 
 
-def _max_step(below: Array, above: Array, at: InteriorIterate, da: Array, du: Array, dv: Array) -> float:
-    """The longest step, at most one, that stays inside."""
-    rate = max(float((-da / below).max()), float((da / above).max()))
-    rate = max(rate, float((-du / at.u).max()), float((-dv / at.v).max()))
-    return min(1.0, 1.0 / rate) if rate > 0 else 1.0
+def longest_step(*pairs: tuple[Array, Array]) -> float:
+    """The longest step that keeps positive vectors positive, each given with its change; infinite if none shrinks."""
+    rate = max(float((-change / vector).max(initial=0.0)) for vector, change in pairs)
+    return 1.0 / rate if rate > 0 else np.inf

@@ -23,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,8 +240,8 @@ class CoordinateDescent(Solver):
 def solve_quadratic_net(
     G: Array,
     q: Array,
-    l1: Any,
-    l2: Any,
+    l1: float | Array,
+    l2: float | Array,
     x0: Array,
     *,
     positive: bool = False,

@@ -12,12 +12,12 @@ Friedman, Hastie & Tibshirani (2010); Yuan, Ho & Lin (2012).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Sparse
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import CompositeObjective
@@ -38,7 +38,7 @@ class NewtonPoint(NamedTuple):
     slope: Array
     gradient: Array
     curvatures: Array
-    columns: Any  # the design with its column of ones, CSC
+    columns: Sparse  # the design with its column of ones, CSC
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ class CoordinateNewton(Solver):
         return _state(objective, x0, risk.design.predictor(x0), _columns(risk))
 
     def step(self, objective: CompositeObjective, state: State) -> State:
-        risk: Any = objective.smooth  # an EmpiricalRisk with an L1 penalty: `start` checked it
-        penalty: Any = objective.penalty
+        risk, penalty = cast(EmpiricalRisk, objective.smooth), cast(L1, objective.penalty)  # `start` checked both
         x, here = state.x, state.memory
         u = _minimum_of_model(risk, np.broadcast_to(penalty.strength, x.shape), state)
         d = u - x
@@ -75,15 +74,15 @@ class CoordinateNewton(Solver):
         raise NoDescentError
 
 
-def _columns(risk: EmpiricalRisk) -> Any:
+def _columns(risk: EmpiricalRisk) -> Sparse:
     X = csc_array(risk.design.X, dtype=np.float64)
     X = hstack([X, np.ones((X.shape[0], 1))], format="csc") if risk.design.intercept else X
     X.sort_indices()
     return X
 
 
-def _state(objective: CompositeObjective, x: Array, eta: Array, columns: Any) -> State:
-    risk: Any = objective.smooth
+def _state(objective: CompositeObjective, x: Array, eta: Array, columns: Sparse) -> State:
+    risk = cast(EmpiricalRisk, objective.smooth)
     slope = np.empty_like(eta)
     value = risk.loss.weighted_sum(risk.y, eta.copy(), risk.s, slope) + 0.5 * float(x @ (risk.ridge * x))
     g = risk.design.transpose(slope) + risk.ridge * x

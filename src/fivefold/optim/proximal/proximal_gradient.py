@@ -36,12 +36,12 @@ class ProximalGradient(Solver):
 
     accepts = (CompositeObjective, SmoothObjective)
 
-    def start(self, objective: Any, x0: Array) -> State:
+    def start(self, objective: SmoothObjective | CompositeObjective, x0: Array) -> State:
         smooth, penalty = _parts(objective)
         here = Point.at(smooth, x0)
         return _state(penalty, here, (here, curvature_step(smooth, here)))
 
-    def step(self, objective: Any, state: State) -> State:
+    def step(self, objective: SmoothObjective | CompositeObjective, state: State) -> State:
         smooth, penalty = _parts(objective)
         here, t = state.memory
         t, there = proximal_step(smooth, penalty, here, t * self.growth)
@@ -56,12 +56,12 @@ class FISTA(Solver):
 
     accepts = (CompositeObjective, SmoothObjective)
 
-    def start(self, objective: Any, x0: Array) -> State:
+    def start(self, objective: SmoothObjective | CompositeObjective, x0: Array) -> State:
         smooth, penalty = _parts(objective)
         here = Point.at(smooth, x0)
         return _state(penalty, here, (here, x0, 1.0, curvature_step(smooth, here)))
 
-    def step(self, objective: Any, state: State) -> State:
+    def step(self, objective: SmoothObjective | CompositeObjective, state: State) -> State:
         smooth, penalty = _parts(objective)
         here, before, a, t = state.memory
         share = (1 + np.sqrt(1 + 4 * a * a)) / 2
@@ -85,10 +85,8 @@ class SAGA(Solver):
 
     accepts = (CompositeObjective, FiniteSum)
 
-    def start(self, objective: Any, x0: Array) -> State:
-        smooth, penalty = _parts(objective)
-        if not isinstance(smooth, FiniteSum):
-            raise TypeError(f"SAGA samples the terms of a FiniteSum; got a {type(smooth).__name__}")
+    def start(self, objective: SmoothObjective | CompositeObjective, x0: Array) -> State:
+        smooth, penalty = _sampled_parts(objective)
         dealt = self._dealt(smooth)
         kept = np.array([_share(smooth, x0, rows) for rows in dealt])  # (blocks, d)
         curvature = max(_block_curvature(smooth, x0, rows) for rows in dealt)
@@ -96,8 +94,8 @@ class SAGA(Solver):
         places = np.tile(x0, (len(dealt), 1))
         return _state(penalty, here, (kept, places, curvature, here.value + penalty.value(x0), 0))
 
-    def step(self, objective: Any, state: State) -> State:
-        smooth, penalty = _parts(objective)
+    def step(self, objective: SmoothObjective | CompositeObjective, state: State) -> State:
+        smooth, penalty = _sampled_parts(objective)
         kept, places, curvature, ceiling, number = state.memory
         dealt = self._dealt(smooth)
         order = np.random.RandomState([self.seed, 1, number]).randint(len(dealt), size=len(dealt))
@@ -109,7 +107,7 @@ class SAGA(Solver):
             curvature *= 2
         raise NoDescentError
 
-    def _dealt(self, smooth: FiniteSum) -> list[Any]:
+    def _dealt(self, smooth: FiniteSum) -> list[Indices]:
         rows = np.random.RandomState([self.seed, 0]).permutation(smooth.n_terms)
         return np.array_split(rows, min(self.blocks, smooth.n_terms))
 
@@ -143,24 +141,38 @@ def _holds(y: Point, there: Point, t: float) -> bool:
     return float((there.gradient - y.gradient) @ step) <= 2 * limit
 
 
-def _state(penalty: Penalty, here: Point, memory: Any) -> State:
+def _state(penalty: Penalty, here: Point, memory: tuple[Any, ...]) -> State:
     violation = float(np.abs(here.x - penalty.prox(here.x - here.gradient, 1.0)).max(initial=0.0))
     return State(here.x, here.value + penalty.value(here.x), violation, memory)
 
 
-def _parts(objective: Any) -> tuple[Any, Penalty]:
+def _parts(objective: SmoothObjective | CompositeObjective) -> tuple[SmoothObjective, Penalty]:
     if isinstance(objective, CompositeObjective):
         return objective.smooth, objective.penalty
     return objective, NoPenalty()
 
 
-def _share(smooth: FiniteSum, x: Array, rows: Any) -> Array:
+def _sampled_parts(objective: SmoothObjective | CompositeObjective) -> tuple[FiniteSum, Penalty]:
+    smooth, penalty = _parts(objective)
+    if not isinstance(smooth, FiniteSum):
+        raise TypeError(f"SAGA samples the terms of a FiniteSum; got a {type(smooth).__name__}")
+    return smooth, penalty
+
+
+def _share(smooth: FiniteSum, x: Array, rows: Indices) -> Array:
     """The gradient of the terms of these rows: over all blocks they add up to the gradient of f."""
     return smooth.batch(x, rows) * (len(rows) / smooth.n_terms)
 
 
 def _epoch(
-    smooth: FiniteSum, penalty: Penalty, x: Array, dealt: Any, order: Any, kept: Array, places: Array, curvature: float
+    smooth: FiniteSum,
+    penalty: Penalty,
+    x: Array,
+    dealt: list[Indices],
+    order: Indices,
+    kept: Array,
+    places: Array,
+    curvature: float,
 ) -> tuple[Array, float, tuple[Array, Array]]:
     total = kept.sum(axis=0)
     for b in order:

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
-
-from fivefold.core.types import Array, Indices
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import CompositeObjective, TwiceSmoothObjective
-from fivefold.optim.penalties.proximal_operators import L1, L2, ElasticNetPenalty, NoPenalty
+from fivefold.optim.penalties.proximal_operators import L1, L2, ElasticNetPenalty, NoPenalty, Penalty
 from fivefold.optim.proximal.coordinate_descent import solve_quadratic_net
 from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALUE_ROUNDING
 
-PENALTY_STRENGTHS: dict[type, Callable[[Any], tuple[Any, Any]]] = {  # on |x| and on x^2 / 2
+Strength = float | Array
+
+# strengths on |x| and on x^2 / 2; each function takes the penalty of its key
+PENALTY_STRENGTHS: dict[type[Penalty], Callable[[Any], tuple[Strength, Strength]]] = {
     NoPenalty: lambda penalty: (0.0, 0.0),
     L1: lambda penalty: (penalty.strength, 0.0),
     L2: lambda penalty: (0.0, penalty.strength),
@@ -46,7 +47,7 @@ class ProximalNewton(Solver):
         return _state(objective, x0)
 
     def step(self, objective: CompositeObjective, state: State) -> State:
-        smooth: Any = objective.smooth  # a TwiceSmoothObjective: `start` checked it
+        smooth = cast(TwiceSmoothObjective, objective.smooth)  # `start` checked it
         x, g, H = state.x, state.memory, smooth.hessian(state.x)
         l1, l2 = PENALTY_STRENGTHS[type(objective.penalty)](objective.penalty)
         u = solve_quadratic_net(H, H @ x - g, l1, l2, x)
@@ -72,12 +73,3 @@ class ProximalNewton(Solver):
 def _state(objective: CompositeObjective, x: Array) -> State:
     value, g = objective.smooth.value_and_gradient(x)
     return State(x, value + objective.penalty.value(x), objective.violation_at(x, g), g)
-
-
-def working_set(g: Array, x: Array, strength: Array, count: int) -> Indices:
-    """The coordinates that are not zero and the `count` others whose gradients exceed an L1 penalty most."""
-    out = np.flatnonzero((x == 0) & (np.abs(g) > strength))
-    excess = (np.abs(g) - strength)[out]
-    if len(out) > count:
-        out = out[np.argpartition(-excess, count)[:count]]
-    return np.sort(np.append(np.flatnonzero(x), out))

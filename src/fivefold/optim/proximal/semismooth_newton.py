@@ -18,7 +18,6 @@ Li, Sun & Toh (2018).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
@@ -89,7 +88,7 @@ def _root(G: Array) -> Array:
     return Z
 
 
-def _proximal_step(Z: Array, pull: Array, l1: Any, l2: Any, x: Array, s: float, positive: bool) -> Array:
+def _proximal_step(Z: Array, pull: Array, l1: Array, l2: Array, x: Array, s: float, positive: bool) -> Array:
     """The minimum of F(u) + |u - x|^2 / (2 s), from the pull q - Gx."""
 
     def at(theta: Array) -> tuple[Array, Array, Array, float]:
@@ -124,7 +123,7 @@ def _proximal_step(Z: Array, pull: Array, l1: Any, l2: Any, x: Array, s: float, 
     return u
 
 
-def _prox(z: Array, l1: Any, l2: Any, positive: bool) -> tuple[Array, Array]:
+def _prox(z: Array, l1: float | Array, l2: float | Array, positive: bool) -> tuple[Array, Array]:
     """argmin of l1 |u| + l2/2 |u|^2 + |u - z|^2 / 2, and the sizes |u|, shaped to multiply l1."""
     if z.ndim == 1:
         size = np.maximum((z if positive else np.abs(z)) - l1, 0.0) / (1 + l2)

@@ -12,23 +12,22 @@ Madsen & Nielsen (1993) for absolute values; Chen, Pinar (1998).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import lsq_linear
 from scipy.sparse import issparse
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Target
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.margin_losses import HingeLoss, PerceptronLoss
 from fivefold.optim.losses.regression_losses import AbsoluteLoss, InsensitiveLoss, QuantileLoss
-from fivefold.optim.minimise import minimise
-from fivefold.optim.objective import CompositeObjective, Minimum
+from fivefold.optim.minimise import Solver, minimise
+from fivefold.optim.objective import CompositeObjective, Minimum, Monitor, Objective
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.proximal_newton import ProximalNewton
 from fivefold.optim.risk_minimisation.convexified_hessian import ConvexifiedObjective
@@ -94,15 +93,15 @@ class SmoothedLoss(Loss):
     sharp: Loss
     h: float
 
-    def value(self, y: Any, eta: Any) -> Any:
+    def value(self, y: Target, eta: Array) -> Array:
         _, at, jump = loss_kinks(self.sharp, y)
         return self.sharp.value(y, eta) + jump @ np.maximum(self.h - np.abs(eta - at), 0.0) ** 2 / (4 * self.h)
 
-    def slope(self, y: Any, eta: Any) -> Any:
+    def slope(self, y: Target, eta: Array) -> Array:
         left, at, jump = loss_kinks(self.sharp, y)
         return left + jump @ np.clip((eta - at) / (2 * self.h) + 0.5, 0.0, 1.0)
 
-    def curvature(self, y: Any, eta: Any) -> Any:
+    def curvature(self, y: Target, eta: Array) -> Array:
         """Outside the parabolas it is zero; a share of the secant's curvature there keeps every step bounded."""
         _, at, jump = loss_kinks(self.sharp, y)
         away = np.abs(eta - at)
@@ -113,9 +112,9 @@ def minimise_kinked(
     risk: EmpiricalRisk,
     x0: Array,
     *,
-    lasso: Any = 0.0,
+    lasso: float | Array = 0.0,
     max_iter: int = 200,
-    monitor: Callable[[Array, float], bool] | None = None,
+    monitor: Monitor | None = None,
 ) -> Minimum:
     """The minimum of a risk whose loss has kinks, plus sum of lasso |x|.
 
@@ -139,9 +138,7 @@ def _in_units(risk: EmpiricalRisk, size: Array) -> EmpiricalRisk:
     return replace(risk, design=replace(design, X=X, centre=centre), ridge=ridge)
 
 
-def _by_continuation(
-    risk: EmpiricalRisk, lasso: Array, x0: Array, max_iter: int, monitor: Callable[[Array, float], bool] | None
-) -> Minimum:
+def _by_continuation(risk: EmpiricalRisk, lasso: Array, x0: Array, max_iter: int, monitor: Monitor | None) -> Minimum:
     away = np.abs(risk.design.predictor(x0) - loss_kinks(risk.loss, risk.y).at)
     h = float((away @ risk.s).mean() / risk.s.sum()) or 1.0
     tol = GRADIENT_TOL * float(risk.s.sum())
@@ -149,8 +146,8 @@ def _by_continuation(
     best, lowest = x0, history[0]
     for _ in range(MAX_LEVELS):
         soft = replace(risk, loss=SmoothedLoss(risk.loss, h), ridge=np.maximum(risk.ridge, RIDGE_NUDGE * risk.s.sum()))
-        objective: Any = CompositeObjective(ConvexifiedObjective(soft), L1(lasso)) if lasso.any() else soft
-        solver = ProximalNewton() if lasso.any() else Newton()
+        objective: Objective = CompositeObjective(ConvexifiedObjective(soft), L1(lasso)) if lasso.any() else soft
+        solver: Solver = ProximalNewton() if lasso.any() else Newton()
         found = minimise(objective, x, solver, tol=tol, max_iter=max_iter, monitor=monitor)
         x = found.x
         history.append(_value(risk, lasso, x))
@@ -180,7 +177,7 @@ class KinkMinimum(NamedTuple):
 
 def _minimum_on_kinks(risk: EmpiricalRisk, lasso: Array, x: Array, h: float) -> KinkMinimum | None:
     """The minimum that rests on the kinks within h of x, if there is one."""
-    left, at, jump = loss_kinks(risk.loss, risk.y)
+    (left, at, jump), ridge = loss_kinks(risk.loss, risk.y), np.broadcast_to(risk.ridge, x.shape)
     design, s, z = risk.design, risk.s, risk.design.predictor(x) - at  # (k, n)
     near = np.abs(z) < h
     if np.count_nonzero(near) > max(KINK_ROWS_PER_COEF * len(x), MAX_DEGENERATE_ROWS):
@@ -192,14 +189,14 @@ def _minimum_on_kinks(risk: EmpiricalRisk, lasso: Array, x: Array, h: float) -> 
     free = (lasso == 0) | (x != 0)
     outside = design.transpose(s * (left + jump @ beyond)) + lasso * np.sign(x)
     # without a ridge every x with these rows at their kinks is as good: take the shortest, not the nearest
-    there = x if risk.ridge[free].any() else np.zeros_like(x)
-    r = -(outside + risk.ridge * there + D.T @ a)[free]
-    dx, da = _saddle(D[:, free], risk.ridge[free], r, at[near] - D @ there)
+    there = x if ridge[free].any() else np.zeros_like(x)
+    r = -(outside + ridge * there + D.T @ a)[free]
+    dx, da = _saddle(D[:, free], ridge[free], r, at[near] - D @ there)
     there, a = there.copy(), a + da
     there[free] += dx
     if ((a < 0) | (a > most)).any():  # many multipliers may balance, and the shortest need not be in range
-        a = lsq_linear(D[:, free].T, -(outside + risk.ridge * there)[free], (0.0, most), method="bvls", tol=1e-14).x
-    g = outside + risk.ridge * there + D.T @ np.clip(a, 0.0, most)
+        a = lsq_linear(D[:, free].T, -(outside + ridge * there)[free], (0.0, most), method="bvls", tol=1e-14).x
+    g = outside + ridge * there + D.T @ np.clip(a, 0.0, most)
     # at zero the L1 term can offset this much of the gradient
     g = np.where(free, g, np.sign(g) * np.maximum(np.abs(g) - lasso, 0.0))
     z = design.predictor(there) - at
@@ -220,7 +217,7 @@ def _saddle(D: Array, ridge: Array, r: Array, c: Array) -> tuple[Array, Array]:
     return solution[:m], solution[m:]
 
 
-def _rows(design: Design, row: Any) -> Array:
+def _rows(design: Design, row: Indices) -> Array:
     """Some rows of the design, as its coefficients see them."""
     Z = design.X[row]
     Z = np.asarray(Z.toarray() if issparse(Z) else Z, dtype=np.float64)

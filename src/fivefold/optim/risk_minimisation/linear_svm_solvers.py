@@ -18,7 +18,6 @@ import numpy as np
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.types import Array, Indices
-from fivefold.optim.design import Design
 from fivefold.optim.dual.box_dual import BoxDual, polish
 from fivefold.optim.dual.crammer_singer import CrammerSingerCoordinate, CrammerSingerDual
 from fivefold.optim.dual.crammer_singer_interior import CrammerSingerInterior
@@ -29,7 +28,8 @@ from fivefold.optim.losses.margin_losses import SquaredHingeLoss
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import CompositeObjective, Minimum, Monitor
 from fivefold.optim.penalties.proximal_operators import L1
-from fivefold.optim.proximal.proximal_newton import ProximalNewton, working_set
+from fivefold.optim.proximal.proximal_newton import ProximalNewton
+from fivefold.optim.proximal.working_set import full_monitor, full_vector, restricted, working_set
 from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
 from fivefold.optim.risk_minimisation.squared_hinge_newton import SquaredHingeNewton, SquaredHingeRisk
 from fivefold.optim.risk_minimisation.subsample_start import start_from_subsample
@@ -148,33 +148,21 @@ def _by_columns(
     risk: EmpiricalRisk, strength: Array, tolerance: float, max_iter: int, monitor: Monitor | None
 ) -> Minimum:
     """Over a few columns first; columns whose slope exceeds the penalty are added until there is none."""
-    design = risk.design
-    x: Array = np.zeros(design.size)
+    d = risk.design.X.shape[1]
+    x: Array = np.zeros(risk.design.size)
     whole = CompositeObjective(risk, L1(strength))
     done: list[tuple[Indices, Minimum]] = []
     while True:
         g = risk.gradient(x)
-        W = working_set(g, x, strength + tolerance, COLUMNS_PER_ROUND + int(np.count_nonzero(x)))
+        excess = np.abs(g) - (strength + tolerance)
+        W = working_set(excess, x != 0, COLUMNS_PER_ROUND + int(np.count_nonzero(x)))
         if done and (set(W) <= set(done[-1][0]) or done[-1][1].reason in ("interrupted", "stopped", "max_iter")):
             break
-        narrow = CompositeObjective(_restricted(risk, W), L1(strength[W]))
-        watch = None if monitor is None else (lambda v, value, W=W: monitor(_full_vector(v, W, design.size), value))
+        part = restricted(risk, W[W < d], W, intercept=bool(len(W)) and W[-1] == d)
+        narrow, watch = CompositeObjective(part, L1(strength[W])), full_monitor(monitor, W, len(x))
         found = minimise(narrow, x[W], ProximalNewton(), tol=tolerance, max_iter=max_iter, monitor=watch)
-        x = _full_vector(found.x, W, design.size)
+        x = full_vector(found.x, W, len(x))
         done.append((W, found))
     history = tuple(value for _, found in done for value in found.history[1:])
     reason = done[-1][1].reason if done else "converged"
     return Minimum(x, whole.value(x), whole.violation(x), (whole.value(np.zeros_like(x)), *history), reason)
-
-
-def _restricted(risk: EmpiricalRisk, W: Indices) -> EmpiricalRisk:
-    """The risk of some coefficients, the others zero."""
-    d = risk.design.X.shape[1]
-    design = Design(risk.design.X[:, W[W < d]], intercept=bool(len(W)) and W[-1] == d)
-    return replace(risk, design=design if design.sparse else replace(design, X=np.ascontiguousarray(design.X)))
-
-
-def _full_vector(v: Array, W: Indices, size: int) -> Array:
-    x = np.zeros(size)
-    x[W] = v
-    return x

@@ -19,11 +19,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from fivefold.core.blas_threads import one_blas_thread
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
 from fivefold.optim.objective import (
@@ -37,6 +36,7 @@ from fivefold.optim.objective import (
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.coordinate_newton import CoordinateNewton
 from fivefold.optim.proximal.proximal_newton import ProximalNewton
+from fivefold.optim.proximal.working_set import full_monitor, full_vector, restricted, working_set
 from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.smooth.line_search import Armijo, Point
@@ -48,6 +48,7 @@ MAX_HESSIAN_COST = 12  # (sample rows x coefficients) / data rows, up to which a
 CHEAP_HESSIAN_COST = 2_000_000  # rows x squared coefficients, up to which a Hessian costs less than the calls around it
 STEPS_PER_HESSIAN = 6  # steps with one H, where H is not cheap
 STEPS_PER_DIAGONAL = 40  # steps with one diagonal
+MIN_NEW_COLUMNS = 100  # columns that may join a working set at a time, at least
 MAX_HESSIAN_SIZE = 1500  # coefficients, up to which the whole Hessian is formed
 SAMPLE_TOL = 1.0  # in standard errors: minimising a sample more closely than this tells nothing about the data
 GAP_SHARE = 1 / 6  # the allowed remaining decrease is half of this x tol^2 x the scale of the risk
@@ -375,40 +376,24 @@ def _by_columns(
         scale = np.sqrt(
             np.maximum(risk.hessian_diagonal(x).reshape(K, m)[:, :d].max(axis=0), np.finfo(np.float64).tiny)
         )
-        wanted = np.flatnonzero(~inside & (excess > 0))
+        excess /= scale
         value += float(lasso @ np.abs(x))
         history.append(value)
-        worst = float((excess / scale)[wanted].max(initial=0.0))
+        worst = float(excess[~inside].max(initial=0.0))
         if history[1:] and (worst <= gradient_tolerance(value, weight, len(x), tol) or len(history) > max_iter):
             return Minimum(x, value, worst, tuple(history), "converged" if len(history) <= max_iter else "max_iter")
-        room = max(100, int(inside.sum()))
-        wanted = wanted[np.argsort(-(excess / scale)[wanted], kind="stable")[:room]]
-        chosen = np.sort(np.append(np.flatnonzero(inside), wanted))
+        chosen = working_set(excess, inside, max(MIN_NEW_COLUMNS, int(inside.sum())))
         kept = _entries(chosen, K, m, d, risk.design.intercept)
-        part = replace(risk, design=risk.design.columns(chosen), ridge=np.broadcast_to(risk.ridge, len(x))[kept])
+        part = restricted(risk, chosen, kept, intercept=risk.design.intercept)
         found = _preconditioned(
-            DiagonalPreconditioner(lasso[kept]), part, x[kept], tol, max_iter, _full_monitor(monitor, kept, len(x))
+            DiagonalPreconditioner(lasso[kept]), part, x[kept], tol, max_iter, full_monitor(monitor, kept, len(x))
         )
-        x = np.zeros_like(x)
-        x[kept] = found.x
+        x = full_vector(found.x, kept, len(x))
         if found.reason == "interrupted":
             return replace(found, x=x)
 
 
-def _full_monitor(monitor: Monitor | None, kept: NDArray[np.int64], size: int) -> Monitor | None:
-    """The monitor, called with all coefficients where only some move."""
-    if monitor is None:
-        return None
-
-    def watch(some: Array, value: float) -> bool:
-        x = np.zeros(size)
-        x[kept] = some
-        return monitor(x, value)
-
-    return watch
-
-
-def _entries(chosen: NDArray[np.int64], K: int, m: int, d: int, intercept: bool) -> NDArray[np.int64]:
+def _entries(chosen: Indices, K: int, m: int, d: int, intercept: bool) -> Indices:
     """Indices, among all coefficients, of those of these columns and of the intercepts."""
     columns = np.append(chosen, d) if intercept else chosen
     return (m * np.arange(K)[:, None] + columns).ravel()
@@ -431,7 +416,7 @@ def _prime(low: int) -> int:
     return next(p for p in range(low, 2 * low + 1) if all(p % q for q in range(2, int(p**0.5) + 1)))
 
 
-def _shared_curvature(risk: EmpiricalRisk, penalty: Any) -> Any:
+def _shared_curvature(risk: EmpiricalRisk, penalty: float | Array) -> float | Array:
     """Curvature along what all classes share, where the loss is flat, for coefficients without a penalty."""
     if not risk.outputs or risk.reference is not None:
         return 0.0

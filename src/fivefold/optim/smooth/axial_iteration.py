@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import SmoothObjective
-from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step
+from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step, point_state
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class AxialIteration(Solver):
 
     def start(self, objective: SmoothObjective, x0: Array) -> State:
         here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, np.full(len(x0), cautious_step(here.gradient)), 0))
+        return point_state(here, np.full(len(x0), cautious_step(here.gradient)), 0)
 
     def step(self, objective: SmoothObjective, state: State) -> State:
         here, trials, iteration = state.memory
@@ -47,7 +47,7 @@ class AxialIteration(Solver):
             moved = True
         if not moved:
             raise NoDescentError
-        return State(here.x, here.value, here.violation, (here, trials, iteration + 1))
+        return point_state(here, trials, iteration + 1)
 
     def _coordinates(self, d: int, iteration: int) -> NDArray[np.intp]:
         if self.order == "cyclic":

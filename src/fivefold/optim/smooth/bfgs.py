@@ -15,7 +15,7 @@ import numpy as np
 from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
 from fivefold.optim.objective import SmoothObjective
-from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step
+from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step, point_state
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,14 @@ class BFGS(Solver):
     accepts = (SmoothObjective,)
 
     def start(self, objective: SmoothObjective, x0: Array) -> State:
-        here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, np.eye(len(x0)), 0))
+        return point_state(Point.at(objective, x0), np.eye(len(x0)), 0)
 
     def step(self, objective: SmoothObjective, state: State) -> State:
         here, B, iteration = state.memory
         trial = 1.0 if iteration else cautious_step(here.gradient)
         _, there = self.search.find_step(objective, here, -B @ here.gradient, trial, iteration)
         B = bfgs_update(B, there.x - here.x, there.gradient - here.gradient)
-        return State(there.x, there.value, there.violation, (there, B, iteration + 1))
+        return point_state(there, B, iteration + 1)
 
 
 def bfgs_update(B: Array, s: Array, u: Array) -> Array:

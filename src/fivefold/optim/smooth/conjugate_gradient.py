@@ -18,7 +18,7 @@ import numpy as np
 from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
 from fivefold.optim.objective import SmoothObjective
-from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step
+from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step, point_state
 
 
 def fletcher_reeves(g: Array, before: Array) -> float:
@@ -44,7 +44,7 @@ class ConjugateGradient(Solver):
 
     def start(self, objective: SmoothObjective, x0: Array) -> State:
         here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, -here.gradient, cautious_step(here.gradient), 0))
+        return point_state(here, -here.gradient, cautious_step(here.gradient), 0)
 
     def step(self, objective: SmoothObjective, state: State) -> State:
         here, direction, trial, iteration = state.memory
@@ -56,7 +56,7 @@ class ConjugateGradient(Solver):
         # the next step is expected to lower f by as much as this one did
         slopes = abs(float(before @ direction)), abs(float(g @ new))
         trial = t * slopes[0] / slopes[1] if slopes[1] > 0 else t
-        return State(there.x, there.value, there.violation, (there, new, trial, iteration + 1))
+        return point_state(there, new, trial, iteration + 1)
 
     def _restarts(self, g: Array, before: Array, new: Array, iteration: int) -> bool:
         if self.every and iteration % self.every == 0:

@@ -15,7 +15,7 @@ import numpy as np
 from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
 from fivefold.optim.objective import SmoothObjective
-from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step
+from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step, point_state
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,7 @@ class LBFGS(Solver):
     accepts = (SmoothObjective,)
 
     def start(self, objective: SmoothObjective, x0: Array) -> State:
-        here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, ()))
+        return point_state(Point.at(objective, x0), ())
 
     def step(self, objective: SmoothObjective, state: State) -> State:
         here, pairs = state.memory
@@ -39,7 +38,7 @@ class LBFGS(Solver):
         s, u = there.x - here.x, there.gradient - here.gradient
         if float(s @ u) > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(u)):
             pairs = (*pairs, (s, u))[-self.memory :]
-        return State(there.x, there.value, there.violation, (there, pairs))
+        return point_state(there, pairs)
 
     def _times(self, g: Array, pairs: tuple[tuple[Array, Array], ...]) -> Array:
         """The present estimate of the inverse Hessian times g."""

@@ -18,13 +18,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from fivefold.core.types import Array
-from fivefold.optim.minimise import NoDescentError
+from fivefold.optim.minimise import NoDescentError, State
 from fivefold.optim.objective import SmoothObjective, TwiceSmoothObjective
 
 SUFFICIENT_SHARE = 1e-4  # a step must lower f by at least this share of t g'd
@@ -54,12 +54,17 @@ class Point(NamedTuple):
         return float(np.abs(self.gradient).max(initial=0.0))
 
 
+def point_state(point: Point, *memory: object) -> State:
+    """The state of a solver at a point, which it remembers together with `memory`."""
+    return State(point.x, point.value, point.violation, (point, *memory))
+
+
 class LineSearch(ABC):
     """A rule for the length of a step."""
 
     @abstractmethod
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         """The step t and the point `here.x + t direction`; raises NoDescentError where there is none.
 
@@ -74,7 +79,7 @@ class FixedStep(LineSearch):
     rate: float = 1.0
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         return self.rate, Point.at(objective, here.x + self.rate * direction)
 
@@ -86,7 +91,7 @@ class ScheduledStep(LineSearch):
     rate: Callable[[int], float]
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         t = float(self.rate(iteration))
         return t, Point.at(objective, here.x + t * direction)
@@ -100,7 +105,7 @@ class DecreasingStep(LineSearch):
     half_life: float = 100.0
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         return FixedStep(self.rate / (1 + iteration / self.half_life)).find_step(objective, here, direction)
 
@@ -114,7 +119,7 @@ class Armijo(LineSearch):
     growth: float = 1.0
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         slope = descent_slope(here, direction)
         t = trial * self.growth
@@ -135,7 +140,7 @@ class AdaptiveStep(LineSearch):
     shrink: float = 0.5
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         first = self.growth * trial if iteration else self.rate
         return Armijo(shrink=self.shrink).find_step(objective, here, direction, first)
@@ -149,7 +154,7 @@ class Wolfe(LineSearch):
     curvature: float = 0.9
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         slope = descent_slope(here, direction)
         low, high, t = _LinePoint(0.0, here, slope), None, trial
@@ -177,7 +182,7 @@ class ExactSearch(LineSearch):
     """The minimum along the line of a quadratic."""
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         if not isinstance(objective, TwiceSmoothObjective):
             raise TypeError(
@@ -200,7 +205,7 @@ class GoldenSection(LineSearch):
     tol: float = 1e-9
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         return _minimise_along_line("golden", self.tol, objective, here, direction, trial)
 
@@ -212,7 +217,7 @@ class Brent(LineSearch):
     tol: float = 1e-9
 
     def find_step(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         return _minimise_along_line("brent", self.tol, objective, here, direction, trial)
 

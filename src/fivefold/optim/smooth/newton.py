@@ -21,7 +21,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import TwiceSmoothObjective
-from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, within_rounding
+from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, point_state, within_rounding
 
 SHIFT_LADDER = 1e-10, 10.0  # the first tau and the factor from one tau to the next
 RADIUS_SHRINK, RADIUS_GROW = 0.25, 2.0  # factors of the trust radius after a bad and after a very good step
@@ -38,15 +38,14 @@ class Newton(Solver):
     accepts = (TwiceSmoothObjective,)
 
     def start(self, objective: TwiceSmoothObjective, x0: Array) -> State:
-        here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, 0))
+        return point_state(Point.at(objective, x0), 0)
 
     def step(self, objective: TwiceSmoothObjective, state: State) -> State:
         here, iteration = state.memory
         H = objective.hessian(here.x)
         direction = -(inverse_solver(H)(here.gradient) if self.modify else _plain(H, here.gradient, iteration))
         _, there = self.search.find_step(objective, here, direction, 1.0, iteration)
-        return State(there.x, there.value, there.violation, (there, iteration + 1))
+        return point_state(there, iteration + 1)
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,7 @@ class TrustRegion(Solver):
     accepts = (TwiceSmoothObjective,)
 
     def start(self, objective: TwiceSmoothObjective, x0: Array) -> State:
-        here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, self.radius))
+        return point_state(Point.at(objective, x0), self.radius)
 
     def step(self, objective: TwiceSmoothObjective, state: State) -> State:
         here, radius = state.memory
@@ -73,7 +71,7 @@ class TrustRegion(Solver):
                 kept = max(kept, BAD_FIT)
             if kept >= BAD_FIT:
                 radius = min(radius * RADIUS_GROW, self.largest) if edge and kept > GOOD_FIT else radius
-                return State(there.x, there.value, there.violation, (there, radius))
+                return point_state(there, radius)
             radius = RADIUS_SHRINK * min(radius, float(np.linalg.norm(d)))
         raise NoDescentError
 

@@ -19,7 +19,7 @@ from scipy.linalg import lstsq
 from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import ResidualObjective
-from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, within_rounding
+from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, point_state, within_rounding
 
 MAX_REJECTIONS = 60  # rejected steps in a row after which the solver gives up
 
@@ -33,14 +33,13 @@ class GaussNewton(Solver):
     accepts = (ResidualObjective,)
 
     def start(self, objective: ResidualObjective, x0: Array) -> State:
-        here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, 0))
+        return point_state(Point.at(objective, x0), 0)
 
     def step(self, objective: ResidualObjective, state: State) -> State:
         here, iteration = state.memory
         direction = lstsq(objective.jacobian(here.x), -objective.residuals(here.x))[0]
         _, there = self.search.find_step(objective, here, direction, 1.0, iteration)
-        return State(there.x, there.value, there.violation, (there, iteration + 1))
+        return point_state(there, iteration + 1)
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,7 @@ class LevenbergMarquardt(Solver):
     accepts = (ResidualObjective,)
 
     def start(self, objective: ResidualObjective, x0: Array) -> State:
-        here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, self.damping))
+        return point_state(Point.at(objective, x0), self.damping)
 
     def step(self, objective: ResidualObjective, state: State) -> State:
         here, damping = state.memory
@@ -63,7 +61,7 @@ class LevenbergMarquardt(Solver):
         for _ in range(MAX_REJECTIONS):
             there = Point.at(objective, here.x + damped_step(r, J, damping, scaled=self.scaled))
             if there.value < here.value or within_rounding(here, there):
-                return State(there.x, there.value, there.violation, (there, damping / self.factor))
+                return point_state(there, damping / self.factor)
             damping *= self.factor
         raise NoDescentError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
 from fivefold.optim.objective import SmoothObjective
-from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, cautious_step
+from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, cautious_step, point_state
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class SteepestDescent(Solver):
 
     def start(self, objective: SmoothObjective, x0: Array) -> State:
         here = Point.at(objective, x0)
-        return State(x0, here.value, here.violation, (here, cautious_step(here.gradient), 0))
+        return point_state(here, cautious_step(here.gradient), 0)
 
     def step(self, objective: SmoothObjective, state: State) -> State:
         here, last, iteration = state.memory
         t, there = self.search.find_step(objective, here, -here.gradient, last, iteration)
-        return State(there.x, there.value, there.violation, (there, t, iteration + 1))
+        return point_state(there, t, iteration + 1)

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts, scratch
@@ -143,7 +142,7 @@ class SoftRisk(FiniteSum):
         value = sum(total for total, _ in parts) + 0.5 * float(x @ shrinkage)
         return value, sum((g for _, g in parts), np.zeros(self.n_parameters)) + shrinkage
 
-    def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
+    def batch(self, x: Array, rows: Indices) -> Array:
         slope = self._block(x, self.design.X[rows], self.y[rows], self.s[rows])[1]
         return slope * (self.n_terms / len(rows)) + self._ridge * x
 
