@@ -19,6 +19,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
@@ -90,30 +91,28 @@ def run(chapters: list[str], out: Path) -> None:
         CHAPTER + "\n".join(f"{c} = Chapter({c!r}, {n!r})" for c, n in names.items())
     )
     path = os.pathsep.join([str(out), *filter(None, [os.environ.get("PYTHONPATH")])])
-    for chapter in chapters or list(names):
-        files = [*sorted((HOME / chapter).rglob("tests/test_*.py")), HOME / "tests" / f"test_{chapter}.py"]
-        for file in filter(Path.exists, files):
-            if (text := rewritten(file.read_text(), names)) is None:
-                continue
-            stem = "_".join(file.relative_to(HOME).with_suffix("").parts).replace("tests_", "")
-            (out / f"test_{stem}.py").write_text(text)
-            # no configuration of ours: in our own checkout pytest would turn every warning into an error
-            plugins = ["-c", os.devnull, "--rootdir=.", "-p", "suite_words", "-p", "sklearn.conftest"]
-            command = [
-                sys.executable,
-                "-m",
-                "pytest",
-                *plugins,
-                "-p",
-                "no:cacheprovider",
-                "-q",
-                f"--junitxml={out / stem}.xml",
-                f"test_{stem}.py",
-            ]
-            with (out / f"{stem}.log").open("w") as log:
-                env = os.environ | {"PYTHONPATH": path, "MPLBACKEND": "Agg"}
-                subprocess.run(command, cwd=out, env=env, stdout=log, stderr=subprocess.STDOUT, check=False)
-            print(stem, flush=True)
+    env = os.environ | {"PYTHONPATH": path, "MPLBACKEND": "Agg"}
+    # no configuration of ours: in our own checkout pytest would turn every warning into an error
+    options = f"-q -c {os.devnull} --rootdir=. -p suite_words -p sklearn.conftest -p no:cacheprovider".split()
+
+    def run_file(file: Path) -> None:
+        if (text := rewritten(file.read_text(), names)) is None:
+            return
+        stem = "_".join(file.relative_to(HOME).with_suffix("").parts).replace("tests_", "")
+        (out / f"test_{stem}.py").write_text(text)
+        command = [sys.executable, "-m", "pytest", *options, f"--junitxml={out / stem}.xml", f"test_{stem}.py"]
+        with (out / f"{stem}.log").open("w") as log:
+            subprocess.run(command, cwd=out, env=env, stdout=log, stderr=subprocess.STDOUT, check=False)
+        print(stem, flush=True)
+
+    files = [
+        file
+        for chapter in chapters or list(names)
+        for file in [*(HOME / chapter).rglob("tests/test_*.py"), HOME / "tests" / f"test_{chapter}.py"]
+        if file.exists()
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the largest first: they take longest
+        list(pool.map(run_file, sorted(files, key=lambda file: -file.stat().st_size)))
 
 
 def entries() -> Iterator[tuple[str, re.Pattern[str], str]]:
