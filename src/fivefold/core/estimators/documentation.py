@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from functools import cache
 from inspect import cleandoc
 from typing import NamedTuple
 
+INHERITED_SECTIONS = ("Parameters", "Attributes")
 HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 ENTRY = re.compile(r"^(\w[\w, ]*)\n((?:[ \t]+[^\n]*\n?|\n(?=[ \t]))+)", re.MULTILINE)
 
@@ -42,6 +44,13 @@ def entries(text: str) -> list[Entry]:
     return [Entry(tuple(name.strip() for name in names.split(",")), body.rstrip()) for names, body in found]
 
 
+@cache  # a base is read for each of its subclasses
+def _inheritable(doc: str) -> dict[str, tuple[Entry, ...]]:
+    """The parameters and attributes that the docstring of a base documents."""
+    found = sections(doc)
+    return {title: tuple(entries(found.get(title, ""))) for title in INHERITED_SECTIONS}
+
+
 def documented_parameters(cls: type) -> dict[str, str]:
     """The meaning of each parameter, on one line, from the docstring of a class."""
     found = entries(sections(cls.__doc__ or "").get("Parameters", ""))
@@ -51,17 +60,17 @@ def documented_parameters(cls: type) -> dict[str, str]:
 def complete_docstring(cls: type) -> None:
     """Add to a docstring what the bases say about the parameters and attributes that it does not document."""
     own = vars(cls).get("__doc__")
-    bases = [sections(text) for base in cls.__mro__[1:] if "---\n" in (text := vars(base).get("__doc__") or "")]
+    bases = [_inheritable(text) for base in cls.__mro__[1:] if "---\n" in (text := vars(base).get("__doc__") or "")]
     if not own or not bases:
         return
     order = {field.name: place for place, field in enumerate(fields(cls))}
     made = sections(own)
-    for title in ("Parameters", "Attributes"):
+    for title in INHERITED_SECTIONS:
         listed = entries(made.get(title, ""))
         known = {name for entry in listed for name in entry.names}
         more = []
         for base in bases:
-            for entry in entries(base.get(title, "")):
+            for entry in base[title]:
                 left = entry.without(known | (set() if title == "Attributes" else set(entry.names) - set(order)))
                 if left.names:
                     more.append(left)
@@ -71,6 +80,6 @@ def complete_docstring(cls: type) -> None:
             if title == "Parameters":
                 listed.sort(key=lambda entry: min(order.get(name, len(order)) for name in entry.names))
             made[title] = "\n".join(f"{', '.join(entry.names)}\n{entry.text}" for entry in listed)
-    titles = [title for title in made if title not in ("", "Parameters", "Attributes")]
-    titles = [title for title in ("Parameters", "Attributes") if title in made] + titles
+    titles = [title for title in made if title not in ("", *INHERITED_SECTIONS)]
+    titles = [title for title in INHERITED_SECTIONS if title in made] + titles
     cls.__doc__ = "\n\n".join([made[""], *(f"{title}\n{'-' * len(title)}\n{made[title]}" for title in titles)]) + "\n"
