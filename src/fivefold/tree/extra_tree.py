@@ -20,11 +20,6 @@ from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTre
 class ExtraTreeClassifier(BaseTreeClassifier):
     """A tree whose thresholds are drawn at random, with the shares of the classes at its leaves.
 
-    Parameters
-    ----------
-    splitter
-        "random" cuts a column at a threshold drawn between its smallest and largest value, "best" at the best one.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -62,11 +57,6 @@ class ExtraTreeRegressor(
     "random_state min_impurity_decrease max_leaf_nodes",
 ):
     """A tree whose thresholds are drawn at random, with numbers at its leaves.
-
-    Parameters
-    ----------
-    splitter
-        "random" cuts a column at a threshold drawn between its smallest and largest value, "best" at the best one.
 
     Examples
     --------
