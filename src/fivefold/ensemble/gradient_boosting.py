@@ -72,6 +72,19 @@ class GradientMethods(WarmStart, MemberSequence):
         minimum decrease of the squared error by a split, weighted by the node's share of the total weight.
     random_state
         seed of the samples, of the columns tried and of the held-out rows.
+    verbose
+        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
+    max_leaf_nodes
+        maximum number of leaves; the nodes that gain most are split first.
+    warm_start
+        continue from the rounds of the previous fit.
+    validation_fraction
+        share of the rows held out if n_iter_no_change is given.
+    n_iter_no_change, tol
+        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
+        never stops early.
+    ccp_alpha
+        price per leaf, by which each tree is pruned.
 
     Attributes
     ----------
@@ -99,6 +112,13 @@ class GradientMethods(WarmStart, MemberSequence):
     init: Any = None  # an estimator of any library, or "zero"
     random_state: Seed = None
     max_features: MaxFeatures = None
+    verbose: Annotated[int, Range(0)] | bool = 0
+    max_leaf_nodes: MaxLeaves = None
+    warm_start: bool = False
+    validation_fraction: OpenFraction = 0.1
+    n_iter_no_change: Count | None = None
+    tol: NonNegative = 1e-4
+    ccp_alpha: NonNegative = 0.0
 
     estimators_ = learned("estimators")
     train_score_ = learned("train_score")
@@ -172,52 +192,7 @@ class GradientMethods(WarmStart, MemberSequence):
             yield F
 
 
-@dataclass(eq=False, repr=False)
-class AlphaParameter(GradientMethods):
-    """Gradient boosting of numbers: `alpha` stands before the parameters of `RoundParameters`, as in scikit-learn.
-
-    Parameters
-    ----------
-    alpha
-        the quantile for "quantile"; for "huber", the share of residuals that count by their square.
-    """
-
-    _: KW_ONLY
-    alpha: OpenFraction = 0.9
-
-
-@dataclass(eq=False, repr=False)
-class RoundParameters:
-    """The parameters that stand last: how rounds are reported, stopped and continued, and the size of their trees.
-
-    Parameters
-    ----------
-    verbose
-        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
-    max_leaf_nodes
-        maximum number of leaves; the nodes that gain most are split first.
-    warm_start
-        continue from the rounds of the previous fit.
-    validation_fraction
-        share of the rows held out if n_iter_no_change is given.
-    n_iter_no_change, tol
-        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
-        never stops early.
-    ccp_alpha
-        price per leaf, by which each tree is pruned.
-    """
-
-    _: KW_ONLY
-    verbose: Annotated[int, Range(0)] | bool = 0
-    max_leaf_nodes: MaxLeaves = None
-    warm_start: bool = False
-    validation_fraction: OpenFraction = 0.1
-    n_iter_no_change: Count | None = None
-    tol: NonNegative = 1e-4
-    ccp_alpha: NonNegative = 0.0
-
-
-class GradientBoostingClassifier(RoundParameters, GradientMethods, Classifier):
+class GradientBoostingClassifier(GradientMethods, Classifier):
     """Boosted exact trees for classes, for tables of up to about ten thousand rows.
 
     Parameters
@@ -314,7 +289,12 @@ class GradientBoostingClassifier(RoundParameters, GradientMethods, Classifier):
         return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)
 
 
-class GradientBoostingRegressor(RoundParameters, AlphaParameter, Regressor):
+class GradientBoostingRegressor(
+    GradientMethods,
+    Regressor,
+    keywords="loss learning_rate n_estimators subsample criterion min_samples_split min_samples_leaf "
+    "min_weight_fraction_leaf max_depth min_impurity_decrease init random_state max_features alpha",
+):
     """Boosted exact trees for numbers, for tables of up to about ten thousand rows.
 
     Parameters
@@ -323,6 +303,8 @@ class GradientBoostingRegressor(RoundParameters, AlphaParameter, Regressor):
         "squared_error", "absolute_error", "huber" (a mixture of both), or "quantile".
     init
         an estimator whose predictions are the start; "zero"; None for the mean, the median or the quantile.
+    alpha
+        the quantile for "quantile"; for "huber", the share of residuals that count by their square.
 
     Attributes
     ----------
@@ -343,6 +325,7 @@ class GradientBoostingRegressor(RoundParameters, AlphaParameter, Regressor):
 
     _: KW_ONLY
     loss: Literal["squared_error", "absolute_error", "huber", "quantile"] = "squared_error"
+    alpha: OpenFraction = 0.9
 
     takes = Takes(missing=True, huge=True, sparse=True)
     card = Card(

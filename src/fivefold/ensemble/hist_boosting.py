@@ -256,21 +256,6 @@ def _typed(y: Target, target: BoostingLoss) -> Target:
     return y.astype(np.int64 if target.classes > 2 else np.float64)
 
 
-@dataclass(eq=False, repr=False)
-class QuantileParameter:
-    """`quantile` stands before the parameters of `HistBoostingMethods`, as in scikit-learn.
-
-    Parameters
-    ----------
-    quantile
-        the quantile of loss="quantile".
-    """
-
-    loss: str
-    _: KW_ONLY
-    quantile: Annotated[float, Range(0, 1)] | None = None
-
-
 class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     """Boosted trees on binned columns, for classes: the first choice for tables of mixed columns.
 
@@ -357,7 +342,7 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
 
-class HistGradientBoostingRegressor(HistBoostingMethods, QuantileParameter, Regressor):
+class HistGradientBoostingRegressor(HistBoostingMethods, Regressor, keywords="quantile"):
     """Boosted trees on binned columns, for numbers: the first choice for tables of mixed columns.
 
     Parameters
@@ -365,6 +350,8 @@ class HistGradientBoostingRegressor(HistBoostingMethods, QuantileParameter, Regr
     loss
         "squared_error" for means, "absolute_error" for medians, "quantile", "gamma" and "poisson" for positive targets
         and for counts, with the logarithm of the mean as the sum of trees.
+    quantile
+        the quantile of loss="quantile".
 
     Attributes
     ----------
@@ -383,6 +370,7 @@ class HistGradientBoostingRegressor(HistBoostingMethods, QuantileParameter, Regr
 
     loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"] = "squared_error"
     _: KW_ONLY
+    quantile: Annotated[float, Range(0, 1)] | None = None
     keep_best: bool = False
 
     card = Card(

@@ -64,6 +64,7 @@ class StackModel(FittedMembers):
         return list(self.methods)
 
 
+@dataclass(eq=False, repr=False)
 class Stacking(TransformerMixin, NamedEnsemble):
     """Members, and a combiner fitted on their held-out predictions.
 
@@ -87,10 +88,15 @@ class Stacking(TransformerMixin, NamedEnsemble):
         the fitted combiner.
     """
 
-    final_estimator: Any  # an estimator of any library
-    cv: Any  # whatever scikit-learn's check_cv takes, or "prefit"
-    passthrough: bool
-    stack_method: str = "predict"
+    estimators: list[Any]  # pairs of a name and an estimator of any library
+    final_estimator: Any = None  # an estimator of any library
+    _: KW_ONLY
+    cv: Any = None  # whatever scikit-learn's check_cv takes, or "prefit"
+    n_jobs: int | None = None
+    passthrough: bool = False
+    verbose: Index | bool = 0
+
+    stack_method = "predict"
 
     final_estimator_ = learned("combiner")
     stack_method_ = learned("asked")
@@ -208,7 +214,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
         return np.hstack([*(z.astype(table.dtype) if z.dtype.kind == "i" else z for z in Z), table])
 
 
-class StackingClassifier(Stacking, Classifier):
+class StackingClassifier(Stacking, Classifier, keywords="cv stack_method"):
     """A classifier that learns to combine the held-out predictions of others.
 
     Parameters
@@ -240,14 +246,8 @@ class StackingClassifier(Stacking, Classifier):
     (['predict_proba', 'predict_proba'], True)
     """
 
-    estimators: list[Any]
-    final_estimator: Any = None
     _: KW_ONLY
-    cv: Any = None
     stack_method: Literal["auto", "predict_proba", "decision_function", "predict"] = "auto"
-    n_jobs: int | None = None
-    passthrough: bool = False
-    verbose: Index | bool = 0
 
     multilabel = True
     card = Card(
@@ -318,14 +318,6 @@ class StackingRegressor(Stacking, Regressor):
     >>> model.transform(X).shape, model.score(X, y) > 0.5
     ((442, 2), True)
     """
-
-    estimators: list[Any]
-    final_estimator: Any = None
-    _: KW_ONLY
-    cv: Any = None
-    n_jobs: int | None = None
-    passthrough: bool = False
-    verbose: Index | bool = 0
 
     card = Card(
         applications=("regression",),

@@ -134,7 +134,7 @@ class RarestClassFirst(OrderedRules):
                 left &= ~clause.covers
 
 
-class IREPClassifier(RarestClassFirst):
+class IREPClassifier(RarestClassFirst, keywords="pruning_metric"):
     """IREP: an ordered list of rules, each grown on two thirds of the remaining rows and pruned on the others.
 
     Parameters

@@ -29,7 +29,7 @@ from fivefold.rules.covering.description_length import DescriptionLengths
 from fivefold.rules.irep import OneClassLearner, RarestClassFirst, accuracy, net_precision
 
 
-class RIPPERClassifier(RarestClassFirst):
+class RIPPERClassifier(RarestClassFirst, keywords="k prune_size dl_allowance"):
     """RIPPER: a short ordered list of rules, grown, pruned, and optimised by the length of its description.
 
     Parameters
