@@ -72,7 +72,7 @@ class learned:
             raise not_fitted_error(estimator, self._name)
         return _to_library_of_fit(estimator, self._read(estimator))
 
-    def _read(self, estimator: object) -> Any:
+    def _read(self, estimator: object) -> Any:  # as `__get__`
         return self._get(vars(estimator)["model_"])
 
     def __set__(self, estimator: object, value: object) -> None:
@@ -95,7 +95,7 @@ class learned_in_dtype(learned):
 def replace_part(model: Any, path: list[str], value: object) -> Any:
     """The model with another value at the end of the path; its `exchanged`, if any, adapts what depends on it.
 
-    Models are dataclasses and NamedTuples of any kind.
+    Models are dataclasses and NamedTuples of any kind: a checker sees Any.
     """
     name, *rest = path
     new = replace_part(getattr(model, name), rest, value) if rest else value
@@ -226,7 +226,7 @@ def _order_keywords(cls: type[Estimator], names: list[str]) -> None:
     def key(name: str, keyword: bool) -> int:
         return place.get(name, len(place) + 1) if keyword else 0
 
-    made: Any = cls
+    made: Any = cls  # a checker does not see what makes a class a dataclass
     known = made.__dataclass_fields__
     if unknown := set(names) - set(known):
         raise TypeError(f"{cls.__name__}: keywords names {sorted(unknown)}, which are no fields")

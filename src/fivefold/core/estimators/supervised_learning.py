@@ -46,7 +46,7 @@ class Supervised(Estimator):
         return self._fit_admitted(X, y, sample_weight)
 
     def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
-        """The work of fit; what a method's own fit takes beyond weights goes to its `_fit`."""
+        """The work of fit; what a method's own fit takes beyond weights, of whatever type, goes to its `_fit`."""
         raise TypeError(f"{type(self).__name__} does not say how targets are admitted")
 
 

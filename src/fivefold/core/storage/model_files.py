@@ -26,6 +26,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import numpy as np
 
 from fivefold.core._sklearn import BaseEstimator
+from fivefold.core.registry import FACES
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths
 from fivefold.core.storage.memory_limits import UNPACKED_VARIABLE, format_size, is_set_by_user, max_unpacked
 from fivefold.core.types import Sparse
@@ -59,7 +60,7 @@ ENCRYPTED_FLAG = 1  # bit in the flags of a member
 MEMBER_HEADER_BYTES = 30  # of the fixed part of a member's own header
 ALWAYS_ALLOWED_BYTES = 100_000_000  # bytes that any file may unpack to
 MAX_UNPACKED_RATIO = 100  # unpacked to packed size, for files that unpack to more than ALWAYS_ALLOWED_BYTES
-UNTRUSTED_PACKAGES = ("__main__", "cli", "datasets", "plot", "study")
+UNTRUSTED_PACKAGES = ("__main__", *FACES)
 
 
 class UntrustedTypeError(ValueError):
