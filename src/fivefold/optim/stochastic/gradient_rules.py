@@ -21,10 +21,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
@@ -199,7 +199,7 @@ class Adam(StochasticSolver):
         return x - eta * (M / (1 - self.momentum**t)) / size, (M, V, top)
 
 
-def running_average(values: Array, gamma: Any = None) -> Array:
+def running_average(values: ArrayLike, gamma: ArrayLike | None = None) -> Array:
     """mbar_{k+1} = gamma_k mbar_k + (1 - gamma_k) m_k from mbar_1 = 0, along the first axis: every mbar.
 
     One gamma gives the geometric average (1 - gamma) sum of gamma^(k-i) m_i; None takes gamma_k = (k - 1) / k, which

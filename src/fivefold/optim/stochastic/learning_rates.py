@@ -18,9 +18,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+
+from fivefold.core.types import Array
 
 PROBE_STEP = 2.0**40  # the power of an unknown rate is measured between this step and twice this step
 POWER_SLACK = 1e-6  # a measured power within this distance of 1/2 or 1 is taken to be exactly that
@@ -33,8 +35,8 @@ class LearningRate(ABC):
     eta0: float
 
     @abstractmethod
-    def at(self, t: int) -> Any:
-        """The rate of step t, the first being 1."""
+    def at(self, t: float | Array) -> float | Array:
+        """The rate of step t, the first being 1; of several steps, where t is an array."""
 
     @property
     @abstractmethod
@@ -55,7 +57,7 @@ class ConstantRate(LearningRate):
     code = 0
     power = 0.0
 
-    def at(self, t: int) -> Any:
+    def at(self, t: float | Array) -> float | Array:
         return self.eta0 * np.ones_like(t, dtype=float)[()]
 
 
@@ -68,7 +70,7 @@ class InverseTimeDecay(LearningRate):
     code = 1
     power = 1.0
 
-    def at(self, t: int) -> Any:
+    def at(self, t: float | Array) -> float | Array:
         return self.eta0 / (1 + (t - 1) / self.t0)
 
     @property
@@ -84,7 +86,7 @@ class InverseScalingRate(LearningRate):
     exponent: float = 0.25
     code = 2
 
-    def at(self, t: int) -> Any:
+    def at(self, t: float | Array) -> float | Array:
         return self.eta0 / t**self.exponent
 
     @property
@@ -106,7 +108,7 @@ class AdaptiveRate(LearningRate):
     code = 0
     power = 0.0
 
-    def at(self, t: int) -> Any:
+    def at(self, t: float | Array) -> float | Array:
         return self.eta0 * np.ones_like(t, dtype=float)[()]
 
     def lowered(self, eta: float) -> float | None:

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Rng
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.functions import Function
@@ -48,7 +49,7 @@ class CostFunction:
     formula: str
     method: str  # minimises the same cost in its own way
     build: Callable[..., Objective]
-    start: Callable[[Any, np.random.RandomState], Array]
+    start: Callable[[Any, Rng], Array]  # takes what `build` returns
 
     def __str__(self) -> str:
         return f"{self.name} ({self.task}): minimise {self.formula}; the method is {self.method}"
@@ -112,7 +113,7 @@ def cost_function(name: str) -> CostFunction:
     return COST_FUNCTIONS[name]
 
 
-def cost(name: str, X: Any, y: Any = None, **options: Any) -> Objective:
+def cost(name: str, X: ArrayLike, y: ArrayLike | None = None, **options: Any) -> Objective:
     """The cost of that name as a function of its parameters, for any solver.
 
     Parameters
@@ -144,15 +145,15 @@ def cost(name: str, X: Any, y: Any = None, **options: Any) -> Objective:
 
 def minimise_cost(
     name: str,
-    X: Any,
-    y: Any = None,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
     *,
-    x0: Any = None,
+    x0: ArrayLike | None = None,
     solver: Solver | None = None,
     tol: float = 1e-8,
     max_iter: int = 5000,
     seed: int = 0,
-    **options: Any,
+    **options: Any,  # of the cost of that name
 ) -> Minimum:
     """Minimise the cost of that name by a generic solver: L-BFGS, or smoothing of kinks where the loss has any.
 
@@ -171,7 +172,7 @@ def minimise_cost(
     >>> np.sort(minimise_cost("k_means", X, n_clusters=2, x0=[0.0, 9.0]).x)
     array([0.5, 9.5])
     """
-    objective: Any = cost(name, X, y, **options)
+    objective = cost(name, X, y, **options)
     x0 = (
         COST_FUNCTIONS[name].start(objective, np.random.RandomState(seed))
         if x0 is None
@@ -179,7 +180,7 @@ def minimise_cost(
     )
     if isinstance(objective, EmpiricalRisk) and not objective.loss.smooth:
         return minimise_kinked(objective, x0, max_iter=max_iter)
-    return minimise(objective, x0, solver or LBFGS(), tol=tol * len(X), max_iter=max_iter)
+    return minimise(objective, x0, solver or LBFGS(), tol=tol * np.shape(X)[0], max_iter=max_iter)
 
 
 def _logistic(X: Array, y: Array, *, intercept: bool = True) -> EmpiricalRisk:
@@ -204,7 +205,7 @@ def _network_of_numbers(X: Array, y: Array, *, hidden: tuple[int, ...] = (3, 3),
 
 
 def _likelihood(
-    X: Array, *, log_density: Callable[[Array, Array], Any] | None = None, parameters: int = 0
+    X: Array, *, log_density: Callable[[Array, Array], ArrayLike] | None = None, parameters: int = 0
 ) -> GaussianLikelihood | Function:
     if log_density is None:
         return GaussianLikelihood(X)
@@ -226,7 +227,7 @@ class SizedFunction(Function):
     size: int = 0
 
 
-def _zeros(objective: Any, rng: np.random.RandomState) -> Array:
+def _zeros(objective: GaussianLikelihood | EmpiricalRisk | SizedFunction, rng: Rng) -> Array:
     if isinstance(objective, GaussianLikelihood):
         d = objective.X.shape[1]
         rows, columns = np.tril_indices(d)

@@ -102,7 +102,7 @@ class CountingFunction(TwiceSmoothObjective):
         return self.function.hessian(x)
 
 
-def count_numbers(memory: Any) -> int:
+def count_numbers(memory: object) -> int:
     """The number of numbers in a solver's memory."""
     if isinstance(memory, np.ndarray):
         return memory.size
