@@ -21,11 +21,6 @@ from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegr
 class RandomForestClassifier(BaseForestClassifier, Classifier):
     """A forest of trees grown on bootstrap samples, whose class shares are averaged.
 
-    Parameters
-    ----------
-    random_state
-        seed of the samples and of the columns drawn.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -67,11 +62,6 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
 
 class RandomForestRegressor(BaseForestRegressor, Regressor):
     """A forest of trees grown on bootstrap samples, whose predictions are averaged.
-
-    Parameters
-    ----------
-    random_state
-        seed of the samples and of the columns drawn.
 
     Examples
     --------

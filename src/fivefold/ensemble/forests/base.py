@@ -132,7 +132,7 @@ class ForestMethods(WarmStart, MemberSequence):
     bootstrap
         whether each tree gets a sample drawn with replacement, or all rows.
     random_state
-        seed of the columns and thresholds drawn, and of the samples.
+        seed of the samples, and of the columns and thresholds drawn at nodes.
     verbose
         accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     ccp_alpha
