@@ -146,6 +146,13 @@ class Design:
         """A sparse X stored by columns; converted once."""
         return self.X.tocsc()
 
+    def rows(self, which: Indices) -> Array:
+        """Some rows as coefficients see them: dense, float64, centred, with the one of the intercept."""
+        Z = self.X[which]
+        Z = np.asarray(Z.toarray() if self.sparse else Z, dtype=np.float64)
+        Z = Z if self.centre is None else Z - self.centre
+        return np.column_stack([Z, np.ones(len(Z))]) if self.intercept else Z
+
     def subsample(self, stride: int) -> Design:
         """Every stride-th row."""
         X = self.X[::stride]

@@ -171,10 +171,7 @@ def _snap_to_bounds(dual: BoxDual, a: Array, eta: Array) -> tuple[Array, Mask]:
 def _move_to_margin(dual: BoxDual, a: Array, x: Array, rows: Indices) -> Array:
     """Move the multipliers of `rows` as little as possible so that the rows lie on the margin; then clip to the box."""
     terms, design = dual.terms, dual.risk.design
-    Z = design.X[rows]
-    Z = Z.toarray() if design.sparse else Z.astype(np.float64)
-    if design.intercept:
-        Z = np.column_stack([Z, np.ones(len(Z))])
+    Z = design.rows(rows)
     side = dual.risk.y[rows] - Z @ x
     away = side - terms.tube_width * np.where(a[rows] == 0, np.sign(side), np.sign(a[rows]))
     A = Z * np.sqrt(dual.inverse_ridge)  # (free, size)

@@ -10,7 +10,7 @@ variable a per row, the minimum is where
 e being the duals of the L1 terms, which are treated as additional rows with target zero. The method holds both products
 at mu > 0 and lets mu fall: Newton's step is a weighted least squares problem with weights
 1 / (u / (high - a) + v / (a - low)), predicted with mu = 0 first (Mehrotra, 1992). When the gap is small the rows on
-the kink can be told; solving for them alone gives the minimum to rounding, and its duals prove it.
+the kink can be identified; solving for them alone gives the minimum to rounding, and its duals prove it.
 
 Portnoy & Koenker (1997), after Frisch.
 """
@@ -32,7 +32,7 @@ from fivefold.optim.objective import Objective
 from fivefold.optim.smooth.newton import inverse_solver
 
 STEP_TO_BOUNDARY = 0.9995  # share of the way to the nearest bound that a step goes
-POLISH_GAP = 1e-5  # duality gap, as a share of the value, below which the rows on the kink can be told
+POLISH_GAP = 1e-5  # duality gap, as a share of the value, below which the rows on the kink can be identified
 MAX_STALLED_STEPS = 6  # steps in a row without a smaller gap, after which the rest is rounding
 VALUE_ROUNDING = 1e-14  # as a share of the value at the start: a smaller difference is rounding
 ZERO_RESIDUAL = 1e-9  # as a share of target and prediction: a smaller residual counts as zero
@@ -60,7 +60,7 @@ class PiecewiseLinearRisk(Objective):
         zero = (np.abs(x) <= ZERO_RESIDUAL * float(np.abs(x).max(initial=0.0))) & (self.l1 > 0)
         g = self.ridge * x + np.where(zero, 0.0, self.l1 * np.sign(x))
         g -= self.design.transpose(np.where(kink, 0.0, np.where(r > 0, self.high, self.low)))
-        A = np.column_stack([self.rows(np.flatnonzero(kink)).T, np.eye(len(x))[:, zero]])
+        A = np.column_stack([self.design.rows(np.flatnonzero(kink)).T, np.eye(len(x))[:, zero]])
         if not A.shape[1]:
             return float(np.abs(g).max(initial=0.0))
         bounds = np.append(self.low[kink], -self.l1[zero]), np.append(self.high[kink], self.l1[zero])
@@ -71,13 +71,6 @@ class PiecewiseLinearRisk(Objective):
     def residual(self, x: Array) -> Array:
         """y - Zx."""
         return self.y - self.design.predictor(x)
-
-    def rows(self, which: Indices) -> Array:
-        """Rows of Z."""
-        Z = self.design.X[which]
-        Z = np.asarray(Z.toarray() if self.design.sparse else Z, dtype=np.float64)
-        Z = Z if self.design.centre is None else Z - self.design.centre
-        return np.column_stack([Z, np.ones(len(Z))]) if self.design.intercept else Z
 
 
 class PrimalDualIterate(NamedTuple):
@@ -221,7 +214,7 @@ class _PrimalDualProblem:
         n, p = len(self.objective.y), self.objective.design.size
         out = np.zeros((len(which), p))
         data = which < n
-        out[data] = self.objective.rows(which[data])
+        out[data] = self.objective.design.rows(which[data])
         out[~data, self.l1_rows[which[~data] - n]] = 1.0
         return out
 

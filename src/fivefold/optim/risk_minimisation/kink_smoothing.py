@@ -18,10 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import lsq_linear
-from scipy.sparse import issparse
 
-from fivefold.core.types import Array, Indices, Target
-from fivefold.optim.design import Design
+from fivefold.core.types import Array, Target
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.margin_losses import HingeLoss, PerceptronLoss
@@ -184,7 +182,7 @@ def _minimum_on_kinks(risk: EmpiricalRisk, lasso: Array, x: Array, h: float) -> 
         return None
     beyond = (z > 0) & ~near
     kind, row = np.nonzero(near)
-    D, most = _rows(design, row), s[row] * jump[kind]  # (p, m), (p,)
+    D, most = design.rows(row), s[row] * jump[kind]  # (p, m), (p,)
     a = most * np.clip(z[near] / (2 * h) + 0.5, 0.0, 1.0)
     free = (lasso == 0) | (x != 0)
     outside = design.transpose(s * (left + jump @ beyond)) + lasso * np.sign(x)
@@ -215,12 +213,3 @@ def _saddle(D: Array, ridge: Array, r: Array, c: Array) -> tuple[Array, Array]:
     A = np.block([[np.diag(ridge), D.T], [D, np.zeros((len(D),) * 2)]])
     solution = np.linalg.lstsq(A, np.append(r, c))[0]
     return solution[:m], solution[m:]
-
-
-def _rows(design: Design, row: Indices) -> Array:
-    """Some rows of the design, as its coefficients see them."""
-    Z = design.X[row]
-    Z = np.asarray(Z.toarray() if issparse(Z) else Z, dtype=np.float64)
-    if design.centre is not None:
-        Z = Z - design.centre
-    return np.column_stack([Z, np.ones(len(Z))]) if design.intercept else Z
