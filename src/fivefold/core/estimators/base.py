@@ -183,9 +183,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     model_ = _UnfittedModel()
 
     def __init_subclass__(cls, *, keywords: str = "", **options: str) -> None:
-        for name, rule in FOREIGN_WRAPPERS.items():
-            if isinstance(method := vars(cls).get(name), FunctionType):
-                setattr(cls, name, rule(method))
+        mixins = [b for b in cls.__mro__ if b.__module__.startswith("fivefold.") and not issubclass(b, Estimator)]
+        for base in (cls, *mixins):
+            _wrap_for_foreign_arrays(base)
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
         cls.__init__.__annotations__ = {}  # help() shows names and defaults; the documented table has the rest
@@ -193,9 +193,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if cls._keywords:
             _order_keywords(cls, cls._keywords.split())
         complete_docstring(cls)
-        for base in cls.__mro__:
-            if base is cls or (base.__module__.startswith("fivefold.") and not issubclass(base, Estimator)):
-                _limit_blas(base)
+        for base in (cls, *mixins):
+            _limit_blas(base)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
@@ -234,6 +233,21 @@ def _order_keywords(cls: type[Estimator], names: list[str]) -> None:
     shown = signature(made.__init__)
     ordered = sorted(shown.parameters.values(), key=lambda p: key(p.name, p.kind is p.KEYWORD_ONLY))
     made.__init__.__signature__ = shown.replace(parameters=ordered)
+
+
+def _wrap_for_foreign_arrays(cls: type) -> None:
+    """Let the public methods of a class or mixin take arrays of other libraries, and answer in kind."""
+    for name, rule in FOREIGN_WRAPPERS.items():
+        method = vars(cls).get(name)
+        function = method.fn if isinstance(method, _AvailableIfDescriptor) else method
+        if not isinstance(function, FunctionType) or "takes_foreign_arrays" in vars(function):
+            continue
+        wrapped = rule(function)
+        vars(wrapped)["takes_foreign_arrays"] = True
+        if isinstance(method, _AvailableIfDescriptor):
+            method.fn = wrapped
+        else:
+            setattr(cls, name, wrapped)
 
 
 def _limit_blas(cls: type) -> None:
