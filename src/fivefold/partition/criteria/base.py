@@ -44,40 +44,42 @@ Breiman, Friedman, Olshen & Stone (1984); Quinlan (1993); Friedman (2001).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fivefold.core.compilation.jit import generic
 from fivefold.core.types import Codes, Doubles, Indices
 
+Criterion: TypeAlias = Any  # one of the named tuples in the table above: compiled code chooses functions by their type
+
 
 @generic
-def n_statistics(c: Any) -> int:
+def n_statistics(c: Criterion) -> int:
     """Number of statistics."""
     raise NotImplementedError
 
 
 @generic
-def accumulate(c: Any, order: Indices, lo: int, hi: int, sums: Doubles) -> None:
+def accumulate(c: Criterion, order: Indices, lo: int, hi: int, sums: Doubles) -> None:
     """Add up the statistics of rows order[lo:hi]."""
 
 
 @generic
-def impurity(c: Any, sums: Doubles) -> float:
+def impurity(c: Criterion, sums: Doubles) -> float:
     """Impurity of a node per unit of weight."""
     raise NotImplementedError
 
 
 @generic
-def total_weight(c: Any, sums: Doubles) -> float:
+def total_weight(c: Criterion, sums: Doubles) -> float:
     """Weight of a node."""
     raise NotImplementedError
 
 
 @generic
 def score_cuts(
-    c: Any,
+    c: Criterion,
     order: Indices,
     lo: int,
     mid: int,
@@ -93,19 +95,19 @@ def score_cuts(
 
 
 @generic
-def add_to_bins(c: Any, bins: Codes, rows: Indices, lo: int, hi: int, table: Doubles) -> None:
+def add_to_bins(c: Criterion, bins: Codes, rows: Indices, lo: int, hi: int, table: Doubles) -> None:
     """Add the statistics of each of rows[lo:hi] to the row of the table that belongs to its bin."""
 
 
 @generic
-def split_gain(c: Any, left: Doubles, sums: Doubles) -> float:
+def split_gain(c: Criterion, left: Doubles, sums: Doubles) -> float:
     """Total fall of the impurity when `left` of the statistics `sums` goes left."""
     raise NotImplementedError
 
 
 @generic
 def score_bin_cuts(
-    c: Any,
+    c: Criterion,
     table: Doubles,
     bins: int,
     start: int,
@@ -120,31 +122,31 @@ def score_bin_cuts(
 
 
 @generic
-def row_weight(c: Any, row: int) -> float:
+def row_weight(c: Criterion, row: int) -> float:
     """Weight of a row."""
     raise NotImplementedError
 
 
 @generic
-def n_targets(c: Any) -> int:
+def n_targets(c: Criterion) -> int:
     """Number of targets whose means may put categories in order."""
     raise NotImplementedError
 
 
 @generic
-def row_target(c: Any, row: int, j: int) -> float:
+def row_target(c: Criterion, row: int, j: int) -> float:
     """Target j of a row: a number, or whether it is of class j; with two classes, of the second one."""
     raise NotImplementedError
 
 
 @generic
-def output_criterion(c: Any, j: int) -> Any:
+def output_criterion(c: Criterion, j: int) -> Criterion:
     """The criterion of output j, from one that holds the targets of all outputs."""
     raise NotImplementedError
 
 
 def score_additive_bins(
-    c: Any,
+    c: Criterion,
     table: Doubles,
     bins: int,
     start: int,

@@ -13,17 +13,19 @@ Quinlan (1986, 1993).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Mask, Matrix, Vector, Weights
-from fivefold.partition.criteria.base import impurity, total_weight
+from fivefold.core.types import Indices, Mask, Matrix, Vector, Weights
+from fivefold.partition.criteria.base import Criterion, impurity, total_weight
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
 
 GAIN_SHORTFALL = 1e-3  # bits by which a gain may fall short of the average and still count as average (C4.5 release 8)
+
+SplitKey = Sequence[float] | Vector | Indices  # thresholds of a numeric column; or the branch of each code, -1 for none
 
 
 class SplitCandidate(NamedTuple):
@@ -32,7 +34,7 @@ class SplitCandidate(NamedTuple):
     feature: int
     gain: float  # fall of the impurity per unit of the node's weight
     information: float  # bits to encode the branch
-    key: Any  # thresholds of a numeric column (floats), or the branch of each code of a discrete one (-1 for none)
+    key: SplitKey
     discrete: bool
     branches: int
 
@@ -105,7 +107,7 @@ def gain_ratio(table: Matrix) -> float:
     return information_gain(table) / bits if bits > 0 else 0.0
 
 
-def weighted_impurity(criterion: Any, table: Matrix) -> tuple[Vector, Vector]:
+def weighted_impurity(criterion: Criterion, table: Matrix) -> tuple[Vector, Vector]:
     """Weight, and weight times impurity, of each row of a table of statistics (m, q)."""
     if isinstance(criterion, CustomImpurity):
         return criterion.weighted_impurity(table)

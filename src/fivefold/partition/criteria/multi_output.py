@@ -6,12 +6,13 @@ all outputs share.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.types import Indices
 from fivefold.partition.criteria.base import (
+    Criterion,
     accumulate,
     add_to_bins,
     impurity,
@@ -31,11 +32,11 @@ from fivefold.partition.criteria.base import (
 class MultiOutput(NamedTuple):
     """The same criterion for every output."""
 
-    stacked: Any  # a criterion whose targets are (outputs, n)
+    stacked: Criterion  # its targets are (outputs, n)
     start: Indices  # (outputs + 1,) int64: where the statistics of each output begin
 
 
-def multi_output(stacked: Any) -> MultiOutput:
+def multi_output(stacked: Criterion) -> MultiOutput:
     """The criterion of all outputs, from one that holds the targets of all."""
     widths = [n_statistics(output_criterion(stacked, j)) for j in range(len(stacked.y))]
     return MultiOutput(stacked, np.concatenate([[0], np.cumsum(widths)]).astype(np.int64))

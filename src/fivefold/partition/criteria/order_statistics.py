@@ -31,6 +31,7 @@ from fivefold.partition.criteria.base import (
     score_cuts,
     total_weight,
 )
+from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.partition.sort_loops import heap_sort
 from fivefold.partition.tree_arrays.binary_tree import GrownTree
 
@@ -57,29 +58,8 @@ def absolute_error(y: Target, w: Weights) -> AbsoluteError:
     return AbsoluteError(y, w, np.empty(y.shape, dtype=np.int32), np.empty(y.shape, dtype=np.int32), np.empty(y.shape))
 
 
-@n_statistics.rule(AbsoluteError, MaxError)
-def _(c):
-    return 3
-
-
-@total_weight.rule(AbsoluteError, MaxError)
-def _(c, sums):
-    return sums[0]
-
-
-@row_weight.rule(AbsoluteError, MaxError)
-def _(c, row):
-    return c.w[row]
-
-
-@n_targets.rule(AbsoluteError, MaxError)
-def _(c):
-    return 1
-
-
-@row_target.rule(AbsoluteError, MaxError)
-def _(c, row, j):
-    return c.y[row]
+for stub in (n_statistics, total_weight, row_weight, n_targets, row_target):  # as for the squared error
+    stub.rule(AbsoluteError, MaxError)(stub.rules[SquaredError])
 
 
 @output_criterion.rule(AbsoluteError)

@@ -7,12 +7,13 @@ Logarithms take most of the time of a search for thresholds; whole numbers up to
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.types import Array, Indices
 from fivefold.partition.criteria.base import (
+    Criterion,
     accumulate,
     add_to_bins,
     impurity,
@@ -40,7 +41,7 @@ class TabulatedEntropy(NamedTuple):
     x_log_x: Array  # x log2 x for x = 0, 1, ..., the weight of all rows
 
 
-def tabulate_entropy(criterion: Any) -> Any:
+def tabulate_entropy(criterion: Criterion) -> Criterion:
     """The criterion with tabulated logarithms, where it is an entropy of whole-number weights; otherwise unchanged."""
     if not isinstance(criterion, Entropy):
         return criterion

@@ -8,13 +8,11 @@ add, those on the right are `sums` minus those on the left. `order[lo:hi]` is sc
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
 from fivefold.core.types import Array, Doubles, Indices
-from fivefold.partition.criteria.base import accumulate, output_criterion
+from fivefold.partition.criteria.base import Criterion, accumulate, output_criterion
 from fivefold.partition.criteria.classification_criteria import (
     LOW_WORD_MASK,
     BinaryCountGini,
@@ -32,7 +30,7 @@ from fivefold.partition.criteria.regression_criteria import PoissonDeviance, Squ
 
 @generic
 def split_statistics(
-    c: Any,
+    c: Criterion,
     rows: Indices,
     lo: int,
     hi: int,

@@ -23,7 +23,7 @@ from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Array, Doubles, Indices, Table
 from fivefold.partition.column_access import to_dense
-from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, total_weight
+from fivefold.partition.criteria.base import Criterion, accumulate, impurity, n_statistics, total_weight
 from fivefold.partition.criteria.multi_output import MultiOutput
 from fivefold.partition.criteria.order_statistics import AbsoluteError
 from fivefold.partition.splitters.base import (
@@ -44,6 +44,7 @@ from fivefold.partition.splitters.base import (
     ColumnConstraints,
     GrowthLimits,
     Scratch,
+    Splitter,
     column_constraints,
     divide_list,
     mark_split,
@@ -70,7 +71,7 @@ NO_LIMITS = GrowthLimits()
 
 def grow(
     X: Table,
-    criterion: Any,
+    criterion: Criterion,
     rules: GrowthLimits = NO_LIMITS,
     *,
     leaves: int = 0,
@@ -84,7 +85,7 @@ def grow(
     categories, and along which the answer is monotonic.
     """
     columns = presort(X) if columns is None else columns.copy()
-    splitter: Any = columns if constraints is None else categorical_splitter(columns, constraints)
+    splitter: Splitter = columns if constraints is None else categorical_splitter(columns, constraints)
     n, d = X.shape
     worker = _NodeWorker(splitter, criterion, rules, d)
     nodes = _best_first(worker, n, leaves) if leaves else _depth_first(worker, n)
@@ -95,14 +96,14 @@ def grow_forest_tree(
     X: Table,
     ranked: ColumnRanks,
     rows: Indices,
-    criterion: Any,
+    criterion: Criterion,
     rules: GrowthLimits,
     *,
     codes: CategoryCodes | None = None,
     unit: float = 1.0,
 ) -> GrownTree:
     """The tree of some rows of X, whose columns were ranked, and their categories coded, once for all trees."""
-    splitter: Any = forest_splitter(ranked, rows, n_statistics(criterion))
+    splitter: Splitter = forest_splitter(ranked, rows, n_statistics(criterion))
     if codes is not None:
         splitter = mixed_forest_splitter(splitter, codes, unit)
     nodes = _NodeWorker(splitter, criterion, rules, len(ranked.bins)).grow_subtree(_root(len(rows)))
@@ -112,7 +113,7 @@ def grow_forest_tree(
 def grow_random_tree(
     X: Table,
     rows: Indices,
-    criterion: Any,
+    criterion: Criterion,
     rules: GrowthLimits,
     *,
     leaves: int = 0,
@@ -199,7 +200,7 @@ class FoundSplit(NamedTuple):
 class _NodeWorker:
     """Divides the nodes of one tree: a whole subtree in one thread, or one node on all threads."""
 
-    def __init__(self, splitter: Any, criterion: Any, rules: GrowthLimits, columns: int) -> None:
+    def __init__(self, splitter: Splitter, criterion: Criterion, rules: GrowthLimits, columns: int) -> None:
         self.splitter, self.criterion, self.rules, self.columns = splitter, criterion, rules, columns
 
     def grow_subtree(self, root: Indices) -> Indices:

@@ -16,13 +16,20 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fivefold.core.types import Array, Indices, Mask, Weights
 from fivefold.partition.column_access import midpoint_below
-from fivefold.partition.criteria.base import n_statistics
+from fivefold.partition.criteria.base import Criterion, n_statistics
 from fivefold.partition.criteria.classification_criteria import ExpectedCost
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
-from fivefold.partition.criteria.gain_ratio import SELECTIONS, SplitCandidate, split_information, weighted_impurity
+from fivefold.partition.criteria.gain_ratio import (
+    SELECTIONS,
+    SplitCandidate,
+    SplitKey,
+    split_information,
+    weighted_impurity,
+)
 from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.missing_values.policies import POLICIES, heaviest_branch
@@ -98,12 +105,12 @@ class _SplitCandidates(NamedTuple):
     gain: Array  # (d,) per unit of weight, -inf where a column has no split
     bits: Array  # (d,) split information
     table: Array  # (d, 4): columns GAIN, BITS, CODE_BELOW, CODE_ABOVE of `multiway_loops`
-    keys: dict[int, tuple[Any, int]]  # key and number of branches of splits that `table_splits` found
+    keys: dict[int, tuple[SplitKey, int]]  # key and number of branches of splits that `table_splits` found
     groups: Indices  # keys of the groups of values, one column after another
 
 
 def grow_multiway(
-    columns: ValueCodes, criterion: Any, growth: MultiwaySettings, held_out: Mask | None = None
+    columns: ValueCodes, criterion: Criterion, growth: MultiwaySettings, held_out: Mask | None = None
 ) -> MultiwayArrays:
     """The tree of the columns under a criterion that holds the targets and weights of the rows.
 
@@ -127,11 +134,11 @@ class _GrownNode:
     first: int = -1  # its first child
     branches: int = 0
     discrete: bool = False
-    key: Any = ()
+    key: SplitKey = ()
 
 
 class _MultiwayGrower:
-    def __init__(self, columns: ValueCodes, criterion: Any, growth: MultiwaySettings, held_out: Mask) -> None:
+    def __init__(self, columns: ValueCodes, criterion: Criterion, growth: MultiwaySettings, held_out: Mask) -> None:
         self.columns, self.growth, self.given = columns, growth, criterion.w
         self.rows, self.held_out = (np.flatnonzero(some).astype(np.int32) for some in (~held_out, held_out))
         self.w = criterion.w.astype(np.float64).copy()  # scratch: weights of the rows in the current node
@@ -218,7 +225,8 @@ class _MultiwayGrower:
 
     def _branches_of(self, rows: Indices, w: Weights, candidate: SplitCandidate) -> tuple[Indices, Weights, int]:
         """The branch of each row, -1 where it is not known; the weight of each branch; how many rows have none."""
-        j, key, branch = candidate.feature, np.asarray(candidate.key), np.empty(len(rows), dtype=np.int64)
+        j, branch = candidate.feature, np.empty(len(rows), dtype=np.int64)
+        key: NDArray[Any] = np.asarray(candidate.key)
         if not candidate.discrete:  # the last code of each branch
             key = np.searchsorted(self.columns.values[j], key, side="right") - 1
         weight = np.zeros(candidate.branches)
@@ -318,7 +326,7 @@ class _MultiwayGrower:
         if node.order is None:
             return None
         self.w[node.rows] = node.w
-        table, keys, c = np.zeros((len(self.many), 4)), dict[int, tuple[Any, int]](), self.columns
+        table, keys, c = np.zeros((len(self.many), 4)), dict[int, tuple[SplitKey, int]](), self.columns
         table[:, GAIN] = -np.inf
         here = node.order, node.lo, node.known, node.weight, self.terms
         if len(self.numeric):
@@ -396,7 +404,7 @@ class _MultiwayGrower:
 
     # Splits that are scored from a table
 
-    def _search_table(self, j: int, node: _MultiwayNode, row: Array, keys: dict[int, tuple[Any, int]]) -> None:
+    def _search_table(self, j: int, node: _MultiwayNode, row: Array, keys: dict[int, tuple[SplitKey, int]]) -> None:
         """Write the best split of column j into its row of the table of candidates, and its key into `keys`."""
         m, discrete, values = int(node.known[j]), self.columns.discrete[j], self.columns.values[j]
         present, table = np.empty(m, dtype=np.int64), np.zeros((m, self.q))

@@ -10,7 +10,7 @@ Breiman, Friedman, Olshen & Stone (1984), section 5.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,12 +32,15 @@ MAX_SURROGATES = 5  # surrogates kept per node
 MIN_ADVANTAGE = 1e-9  # share of the known weight by which an agreement must exceed the majority: more than rounding
 
 
+SurrogateKey = tuple[float, int] | Indices  # threshold and branch up to it; or the branch of each code, -1 if unknown
+
+
 class Surrogate(NamedTuple):
     """A question that takes the place of another."""
 
     feature: int
     discrete: bool
-    key: Any  # (threshold, branch of values up to it), or the branch of each code, -1 where unknown
+    key: SurrogateKey
     agreement: float  # share of the rows with both values known that both questions send the same way
 
     def branch(self, x: Array) -> Indices:
@@ -59,7 +62,7 @@ class NodeRows(Protocol):
         ...
 
     @property
-    def order(self) -> Any:
+    def order(self) -> Indices:
         """(d, m) row lists of all columns."""
         ...
 
@@ -69,7 +72,7 @@ class NodeRows(Protocol):
         ...
 
     @property
-    def known(self) -> Any:
+    def known(self) -> Indices:
         """(d,) number of its rows in each list."""
         ...
 
@@ -98,7 +101,7 @@ def find_surrogates(
     best = np.argsort(-np.round(share, 9), kind="stable")[:MAX_SURROGATES]  # of equal ones the first column
     out = []
     for j, agreement in zip(fits[best].tolist(), share[best].tolist(), strict=True):
-        key: Any
+        key: SurrogateKey
         discrete = bool(columns.discrete[j])
         if discrete:
             key = _by_value(columns.codes[j], len(columns.values[j]), node.rows, side, w)

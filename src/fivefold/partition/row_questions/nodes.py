@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_indices, check_lengths
 from fivefold.core.types import Array, Codes, Doubles, Indices, Mask, Matrix, Table, Target, Vector, Weights
-from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, total_weight
+from fivefold.partition.criteria.base import Criterion, accumulate, impurity, n_statistics, total_weight
 from fivefold.partition.pruning.pruning_methods import node_totals, sum_along_paths
 from fivefold.partition.row_questions.questions import AxisQuestion as AxisQuestion
 from fivefold.partition.row_questions.questions import DiscriminantQuestion as DiscriminantQuestion
@@ -129,7 +129,7 @@ class Node:
 
     X: Array  # (m, d) float64
     rows: Indices  # (m,) int64: where they stand in the whole table
-    criterion: Any  # of these rows
+    criterion: Criterion  # of these rows, with targets `y` and weights `w`
     sums: Array  # (q,) their statistics
     depth: int
     rules: GrowthLimits
@@ -211,7 +211,7 @@ Asked = tuple[Question, Codes] | tuple[None, None]  # a question and the branch 
 
 
 def grow_nodes(
-    X: Table, criterion: Any, finder: Callable[[Node], Question | None], rules: GrowthLimits | None = None
+    X: Table, criterion: Criterion, finder: Callable[[Node], Question | None], rules: GrowthLimits | None = None
 ) -> GrownRowQuestions:
     """The tree that the questions of a finder grow from the rows of X."""
     rules, n = GrowthLimits() if rules is None else rules, len(X)
@@ -243,7 +243,7 @@ def grow_nodes(
     return GrownRowQuestions(tree, leaf, np.stack(statistics))
 
 
-def sum_statistics(criterion: Any, rows: Indices) -> Doubles:
+def sum_statistics(criterion: Criterion, rows: Indices) -> Doubles:
     """The statistics (q,) of these rows."""
     out = np.zeros(int(n_statistics(criterion)))
     _accumulate(criterion, rows, out)

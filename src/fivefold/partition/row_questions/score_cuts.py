@@ -6,13 +6,13 @@ between different keys the one wins that lowers the impurity, W I - W_left I_lef
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.types import Array, Codes, Matrix
-from fivefold.partition.criteria.base import accumulate, impurity, split_gain, total_weight
+from fivefold.partition.criteria.base import Criterion, accumulate, impurity, split_gain, total_weight
 from fivefold.partition.splitters.base import RELATIVE_TIE, GrowthLimits
 
 KEY_TOLERANCE = 1e-12  # relative difference of keys that counts as rounding: such keys are equal
@@ -27,7 +27,7 @@ class ScoreCut(NamedTuple):
 
 
 def best_score_cut(
-    criterion: Any, sums: Array | Codes, keys: Matrix, rules: GrowthLimits, sign: Codes | None = None
+    criterion: Criterion, sums: Array | Codes, keys: Matrix, rules: GrowthLimits, sign: Codes | None = None
 ) -> ScoreCut:
     """The best cut of the rows along one of the scores keys (b, m).
 

@@ -26,12 +26,13 @@ doubles because loops compiled without reference counting cannot build tuples of
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
 from fivefold.core.types import Array, Doubles, Indices, Weights
+from fivefold.partition.criteria.base import Criterion
 
 STACK_SIZE = 128  # nodes: the smaller side is grown first, so the stack holds at most log2(n) of them
 RELATIVE_TIE = 1e-10  # share of a node's impurity: gains that differ by less are equal, and the first wins
@@ -52,6 +53,9 @@ BEST_DRAW_KEY = 4  # key of the node, which seeds its random draws
 BEST_ORDER = 5  # the target that put the levels in order, or the fraction that was drawn
 BEST_LEFT_ANSWER, BEST_RIGHT_ANSWER = 6, 7  # answers of the sides, where the column is constrained to be monotonic
 BEST_SLOTS = 8
+
+
+Splitter: TypeAlias = Any  # a named tuple of this folder: compiled code chooses functions by its type
 
 
 class GrowthLimits(NamedTuple):
@@ -128,32 +132,33 @@ def scratch(statistics: int, rows: int, columns: int) -> Scratch:
 
 
 @generic
-def row_list(splitter: Any) -> Any:
+def row_list(splitter: Splitter) -> Indices:
     """The rows; those of a node stand together."""
+    raise NotImplementedError
 
 
 @generic
-def n_row_lists(splitter: Any) -> int:
+def n_row_lists(splitter: Splitter) -> int:
     """How many lists have to be divided after a cut has been marked."""
     raise NotImplementedError
 
 
 @generic(inline=True)
 def search_split(
-    splitter: Any, criterion: Any, f: int, lo: int, hi: int, rules: GrowthLimits, total: float, work: Scratch
+    splitter: Splitter, criterion: Criterion, f: int, lo: int, hi: int, rules: GrowthLimits, total: float, work: Scratch
 ) -> bool:
     """Fill work.best if a cut of column f beats it; has the column two values?"""
     raise NotImplementedError
 
 
 @generic(inline=True)
-def mark_split(splitter: Any, criterion: Any, f: int, lo: int, hi: int, work: Scratch, node: Indices) -> int:
+def mark_split(splitter: Splitter, criterion: Criterion, f: int, lo: int, hi: int, work: Scratch, node: Indices) -> int:
     """Mark the rows that the cut work.best of column f sends left; return where the right side will begin."""
     raise NotImplementedError
 
 
 @generic
-def divide_list(splitter: Any, j: int, lo: int, hi: int, work: Scratch) -> None:
+def divide_list(splitter: Splitter, j: int, lo: int, hi: int, work: Scratch) -> None:
     """Put the rows that go left first in list j."""
 
 

@@ -7,13 +7,11 @@ mean of its targets or, under the absolute error, their median.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
 from fivefold.core.types import Doubles, Indices
-from fivefold.partition.criteria.base import row_target, row_weight, total_weight
+from fivefold.partition.criteria.base import Criterion, row_target, row_weight, total_weight
 from fivefold.partition.criteria.classification_criteria import (
     BinaryCountGini,
     BinaryGini,
@@ -35,7 +33,7 @@ MEAN_CRITERIA = (*CLASS_CRITERIA, SquaredError, PoissonDeviance, MaxError, Const
 
 @generic
 def forbid_cuts(
-    c: Any,
+    c: Criterion,
     constraints: ColumnConstraints,
     f: int,
     order: Indices,
@@ -51,13 +49,13 @@ def forbid_cuts(
 
 
 @generic
-def side_answers(c: Any, order: Indices, flag: Indices, lo: int, hi: int) -> tuple[float, float]:
+def side_answers(c: Criterion, order: Indices, flag: Indices, lo: int, hi: int) -> tuple[float, float]:
     """The answer of the rows order[lo:hi] that are flagged to go left, and that of the others."""
     raise NotImplementedError
 
 
 @generic
-def node_answer(c: Any, sums: Doubles) -> float:
+def node_answer(c: Criterion, sums: Doubles) -> float:
     """The answer of the rows with these statistics."""
     raise NotImplementedError
 

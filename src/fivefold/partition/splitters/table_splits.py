@@ -17,7 +17,7 @@ import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.types import Array, Indices, Mask, Weights
-from fivefold.partition.criteria.base import impurity, total_weight
+from fivefold.partition.criteria.base import Criterion, impurity, total_weight
 from fivefold.partition.criteria.classification_criteria import ExpectedCost
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
 from fivefold.partition.criteria.gain_ratio import weighted_impurity
@@ -45,8 +45,8 @@ class TableSplit(NamedTuple):
 class TableSplitter:
     """Finds the best split of a table of statistics."""
 
-    criterion: Any
-    loop_criterion: Any  # a criterion with the same statistics that compiled loops know
+    criterion: Criterion
+    loop_criterion: Criterion  # a criterion with the same statistics that compiled loops know
     growth: Any
     terms: SplitLimits
 
@@ -131,7 +131,7 @@ NOMINAL_SPLITS = {
 }
 
 
-def _order_scores(criterion: Any, table: Array, weight: Weights) -> Array | None:
+def _order_scores(criterion: Criterion, table: Array, weight: Weights) -> Array | None:
     """Numbers that put values in the order along which groups are cut; None where all groupings can be tried."""
     if isinstance(criterion, SquaredError | PoissonDeviance):
         profile = table[:, 1:2]
