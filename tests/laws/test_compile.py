@@ -96,6 +96,12 @@ def test_loops_run_as_plain_python_when_compilation_is_off(run):
     assert run(NUMBA_DISABLE_JIT="1")[0] == 168.0
 
 
+@pytest.mark.parametrize("off", ["0", "1"])
+def test_the_form_for_types_that_are_known_gives_what_the_loop_gives(run, off):
+    code = RUN.replace("total(Square(3.0), ", "total.for_types_of(Square(2.0), np.ones(2))(Square(3.0), ")
+    assert run(code, NUMBA_DISABLE_JIT=off)[0] == 168.0
+
+
 def test_versions_of_numba_that_are_not_known_compile_in_its_own_way(run):
     code = RUN.replace("print(total", NUMBAS_OWN_WAY + "print(total")
     assert run(code) == (168.0, (0, 1))

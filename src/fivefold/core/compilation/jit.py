@@ -42,6 +42,20 @@ class CompiledLoop:
     def __call__(self, *args: Any) -> Any:
         return self.dispatcher(*args)
 
+    def for_types_of(self, *args: Any) -> Callable[..., Any]:
+        """The form for arguments of these types, which later calls must have: it does not look at types again.
+
+        For short loops called often with records: Numba spends a microsecond on the type of each record.
+        """
+        from numba import typeof
+
+        if not hasattr(self.dispatcher, "get_overload"):  # compilation is off
+            return self
+        types = tuple(map(typeof, args))
+        self.dispatcher.compile(types)
+        entry: Callable[..., Any] = self.dispatcher.get_overload(types)
+        return entry
+
     @cached_property
     def dispatcher(self) -> Any:  # Numba's classes have no types
         """The form that Python calls."""

@@ -15,6 +15,7 @@ Friedman (2001); Ke et al. (2017) for leaf-wise growth; Shi et al. (2022) for ro
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -159,6 +160,7 @@ class HistogramGrower:
         ]
         self.size = self.groups * COLUMNS_PER_WORD * BINS_PER_COLUMN * 2
         self.tables: list[Indices] = []  # free to use
+        self.split_node: Callable[..., int] | None = None  # for the types of these rows, once it is known
         self.max_queued_tables = max(8, TABLE_CACHE_BYTES // (8 * self.size))
         self.nodes: list[_HistogramNode] = []
 
@@ -287,7 +289,7 @@ class HistogramGrower:
         work, table = self.scratch[slot or 0], self._table() if deeper else NO_TABLE
         self._write_side(work, 0, left)
         self._write_side(work, 1, right)
-        middle = split_node(
+        args = (
             self.data,
             self.codes[f],
             node.bins_left,
@@ -300,6 +302,9 @@ class HistogramGrower:
             self.terms,
             work,
         )
+        if self.split_node is None:
+            self.split_node = split_node.for_types_of(*args)
+        middle = self.split_node(*args)
         left.hi = right.lo = middle
         if deeper:
             small, large = (left, right) if middle - node.lo <= node.hi - middle else (right, left)
