@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, cast
 
-from numba import __version__, njit
+from numba import __version__, njit, typeof
 from numba.extending import overload
 
 from fivefold.core.compilation import code_cache
@@ -65,6 +65,15 @@ def make_dispatcher(function: FunctionType, options: Mapping[str, Any]) -> Any: 
     if _loop_cache is not None and hasattr(dispatcher, "_cache") and code_cache.cache_folders().read:
         dispatcher._cache = _loop_cache(function)
     return dispatcher
+
+
+def form_for_types(dispatcher: Any, args: tuple[object, ...]) -> Callable[..., Any]:
+    """The machine code of a loop for arguments of the types of `args`; the loop itself where compilation is off."""
+    if not hasattr(dispatcher, "get_overload"):
+        return cast(Callable[..., Any], dispatcher)
+    types = tuple(map(typeof, args))
+    dispatcher.compile(types)
+    return cast(Callable[..., Any], dispatcher.get_overload(types))
 
 
 def make_callee(function: FunctionType, options: Mapping[str, Any]) -> Any:

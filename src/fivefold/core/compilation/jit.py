@@ -47,14 +47,9 @@ class CompiledLoop:
 
         For short loops called often with records: Numba spends a microsecond on the type of each record.
         """
-        from numba import typeof
+        from fivefold.core.compilation._numba import form_for_types
 
-        if not hasattr(self.dispatcher, "get_overload"):  # compilation is off
-            return self
-        types = tuple(map(typeof, args))
-        self.dispatcher.compile(types)
-        entry: Callable[..., Any] = self.dispatcher.get_overload(types)
-        return entry
+        return form_for_types(self.dispatcher, args)
 
     @cached_property
     def dispatcher(self) -> Any:  # Numba's classes have no types
