@@ -197,6 +197,17 @@ def test_what_is_imported_is_declared():
     assert missing == set()
 
 
+def test_what_the_benchmarks_import_is_installed_with_them():
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["study"], *extras["bench"]]
+    installed = {re.match(r"[\w-]+", line)[0].replace("scikit-learn", "sklearn") for line in lines}
+    otherwise = {"daal4py": "part of scikit-learn-intelex", "torch": "gpu.py runs where torch sees a GPU"}
+    imported = {name for path in (root / "benchmarks").rglob("*.py") for name in imported_libraries(path)}
+    assert imported - sys.stdlib_module_names - {"benchmarks", "fivefold"} - set(otherwise) <= installed
+
+
 def test_a_module_name_stands_in_one_folder():
     folders = defaultdict(list)
     for path in FILES:

@@ -33,6 +33,9 @@ SAFE = {
     "panel": "1.8",  # as bokeh asks
     "bokeh": "3.8.2",  # CVE-2026-21883: sockets open to other sites
     "scikit-learn-intelex": "2025.0",
+    "skglm": "0.5",
+    "statsmodels": "0.15",  # the version that was measured beside
+    "wittgenstein": "0.3.4",
     "hypothesis": "6.100",
     "mypy": "1.11",
     "pandas": "2.2.2",  # the first for NumPy 2
