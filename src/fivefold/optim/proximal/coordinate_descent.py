@@ -193,8 +193,9 @@ class CoordinateDescent(Solver):
             return np.arange(d)
         among = np.arange(d) if alive is None else alive
         on = row_lengths(point.x)[among] > 0
-        weak = 2 * on.sum() > objective.data.rows  # a nearly perfect fit: small working sets are slow
-        wanted = max(MIN_WORKING_SET, int(1.5 * on.sum()), max(4 * size, self.limit) if weak else size)
+        if 2 * on.sum() > objective.data.rows:  # a nearly perfect fit: where the last working set was too small, so is
+            size = max(size, min(4 * size, self.limit))  # one that is hardly larger
+        wanted = max(MIN_WORKING_SET, int(1.5 * on.sum()), size)
         if wanted >= len(among):
             return among
         pull = np.where(on, np.inf, objective.pulls(point)[among])
