@@ -193,8 +193,10 @@ class CoordinateDescent(Solver):
             return np.arange(d)
         among = np.arange(d) if alive is None else alive
         on = row_lengths(point.x)[among] > 0
-        if 2 * on.sum() > objective.data.rows:  # a nearly perfect fit: where the last working set was too small, so is
-            size = max(size, min(4 * size, self.limit))  # one that is hardly larger
+        # A nearly perfect fit uses almost as many columns as there are rows. If a working set was too small for it, one
+        # that is only a little larger would be too small again.
+        if 2 * on.sum() > objective.data.rows:
+            size = max(size, min(4 * size, self.limit))
         wanted = max(MIN_WORKING_SET, int(1.5 * on.sum()), size)
         if wanted >= len(among):
             return among

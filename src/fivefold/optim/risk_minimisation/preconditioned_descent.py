@@ -41,8 +41,8 @@ from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.smooth.line_search import Armijo, Point
 
-MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 2000, 16_000  # a sample has between this many rows and this many,
-ROWS_PER_COEFFICIENT = 10  # but at least this many rows per coefficient
+MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 2000, 16_000  # rows of a sample, unless it needs more by the next line
+ROWS_PER_COEFFICIENT = 10  # rows of a sample per coefficient, at least
 SAMPLE_GROWTH = 5  # the second sample has this many times the rows of the first
 MAX_HESSIAN_COST = 12  # (sample rows x coefficients) / data rows, up to which a Hessian of the sample saves time
 CHEAP_HESSIAN_COST = 2_000_000  # rows x squared coefficients, up to which a Hessian costs less than the calls around it

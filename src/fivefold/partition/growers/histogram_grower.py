@@ -59,12 +59,12 @@ from fivefold.partition.histograms.histogram_loops import (
 )
 
 CURVATURE_BITS = 37  # bits of a sum of curvatures: what 64 bits leave beside the count and the sign
-UNBOUNDED = 1e300
+UNBOUNDED = 1e300  # bound of the values below a node that is free: no value reaches it
 MIN_PARALLEL_ROWS = 49_152  # rows from which one node is divided by all threads
 ROWS_PER_THREAD = 4096  # rows of a histogram from which another thread pays
 GROUPS_PER_THREAD = 16  # groups of columns from which another thread pays in the search for a cut
-MAX_NODES_AT_ONCE = 8  # nodes divided at the same time, one per thread, but only if the first
-MIN_PARALLEL_VALUES = 2**19  # has at least this many values (rows x columns): below it threads cost more than they save
+MAX_NODES_AT_ONCE = 8  # nodes divided at the same time, one per thread
+MIN_PARALLEL_VALUES = 2**19  # values (rows x columns) of a node, below which threads cost more than they save
 BLOCK_ROWS = 32_768  # rows per part of passes over all rows
 TABLE_CACHE_BYTES = 2**26  # bytes of histograms that are kept for nodes to be divided later
 
@@ -231,7 +231,7 @@ class HistogramGrower:
         )
 
     def _enqueue(self, queue: Queue, node: _HistogramNode) -> None:
-        """Put a node that can be divided into the queue; only so many nodes in it keep their histograms."""
+        """Put a node that can be divided into the queue; only `max_queued_tables` of them keep their histograms."""
         if node.best is None:
             self._release_table(node)
         else:  # without a limit on leaves the order does not matter: last in, first out needs least memory

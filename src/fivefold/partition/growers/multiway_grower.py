@@ -62,8 +62,8 @@ from fivefold.partition.tree_arrays.multiway_tree import MultiwayArrays, ValueCo
 
 PURE_IMPURITY = 1e-12  # impurities below this are rounding
 MANY_VALUES_SHARE = 0.3  # a discrete column with at least this many distinct values per row has "many values"
-MIN_SIDE_SHARE = 0.1  # C4.5: each side of a threshold holds at least this share of the mean weight of a class,
-MAX_SIDE_WEIGHT = 25.0  # but no more than this weight is required
+MIN_SIDE_SHARE = 0.1  # C4.5: each side of a threshold holds at least this share of the mean weight of a class
+MAX_SIDE_WEIGHT = 25.0  # C4.5: a side that holds this weight is large enough, whatever its share
 
 
 class MultiwaySettings(NamedTuple):
