@@ -234,7 +234,7 @@ def _add_constraint(
         q = len(active.rows)
         d = active.J @ n
         rest = d[q:]
-        r = solve_triangular(active.R[:q, :q], d[:q]) if q else np.zeros(0)
+        r = lapack.dtrtrs(active.R[:q, :q], d[:q])[0] if q else np.zeros(0)
         curvature = float(rest @ rest)
         dependent = curvature <= DEPENDENT_NORMAL * float(d @ d)
         slack = float(n @ x) - beta
