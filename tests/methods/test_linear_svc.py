@@ -11,10 +11,12 @@ from fivefold.optim.design import Design
 from fivefold.optim.dual.box_dual import BoxDual, polish
 from fivefold.optim.dual.dual_coordinate_descent import DualCoordinateDescent
 from fivefold.optim.dual.interior_point import InteriorPoint
+from fivefold.optim.dual.projected_newton import ProjectedNewton
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.margin_losses import HingeLoss, SquaredHingeLoss
 from fivefold.optim.losses.regression_losses import InsensitiveLoss, SquaredInsensitiveLoss
 from fivefold.optim.minimise import minimise
+from fivefold.optim.risk_minimisation.linear_svm_solvers import solve_svm
 from fivefold.svm import LinearSVC, LinearSVR
 
 
@@ -54,9 +56,11 @@ def test_the_multipliers_of_the_hinge_meet_the_conditions_of_optimality():
     assert_allclose(x, dual.risk.design.transpose(a), atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", [InteriorPoint(), DualCoordinateDescent()], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "solver", [InteriorPoint(), DualCoordinateDescent(), ProjectedNewton()], ids=lambda s: type(s).__name__
+)
 @pytest.mark.parametrize("loss", [HingeLoss(), InsensitiveLoss(0.0), InsensitiveLoss(0.4)], ids=repr)
-def test_both_dual_solvers_close_the_gap_of_a_loss_with_a_corner(loss, solver):
+def test_the_dual_solvers_close_the_gap_of_a_loss_with_a_corner(loss, solver):
     dual = BoxDual(risk_of(loss))
     found = minimise(dual, np.zeros(80), solver, tol=1e-8, max_iter=2000)
     assert found.reason == "converged"
@@ -68,11 +72,32 @@ def test_both_dual_solvers_close_the_gap_of_a_loss_with_a_corner(loss, solver):
     assert 0 <= by_hand + dual.risk.value(dual.primal(a)) <= 2e-8
 
 
+@pytest.mark.parametrize("kind", ["plain", "shifted", "repeated", "dependent"])
+@pytest.mark.parametrize("loss", [HingeLoss(), InsensitiveLoss(0.0), InsensitiveLoss(0.4)], ids=repr)
+def test_a_wide_table_has_the_minimum_of_the_interior_point_method(loss, kind):
+    """Also where rows repeat or depend on others, and the Gram matrix of the rows is singular."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 90))
+    X = {"plain": X, "shifted": X + 10.0, "repeated": X[np.arange(40) % 25], "dependent": X[:, :12] @ X[:12]}[kind]
+    t = X @ rng.normal(size=90) / 9 + rng.normal(size=40)
+    y = np.where(t > np.median(t), 1.0, -1.0) if loss.kind == "margin" else t
+    for C in (1e-3, 0.1, 10.0):
+        risk = EmpiricalRisk(loss, Design(X), y, C * rng.uniform(0.5, 2.0, 40), np.ones(91))
+        dual = BoxDual(risk)
+        _, expected = polish(dual, minimise(dual, np.zeros(40), InteriorPoint(), tol=1e-9 * C).x)
+        found = solve_svm(risk, 1e-4, 1000, 0, None)
+        assert found.reason == "converged"
+        assert risk.value(found.x) <= risk.value(expected) * (1 + 1e-9)
+        # both within a gap of 1e-9 of the value at zero, and the penalty makes the minimum unique
+        assert_allclose(found.x, expected, atol=2 * np.sqrt(2e-9 * risk.value(np.zeros(91))))
+
+
+@pytest.mark.parametrize("solver", [DualCoordinateDescent(), ProjectedNewton()], ids=lambda s: type(s).__name__)
 @pytest.mark.parametrize("loss", [SquaredHingeLoss(), SquaredInsensitiveLoss(0.2)], ids=repr)
-def test_dual_coordinate_descent_solves_the_squared_losses(loss):
+def test_the_dual_solvers_take_squared_losses(loss, solver):
     risk = risk_of(loss)
     dual = BoxDual(risk)
-    found = minimise(dual, np.zeros(80), DualCoordinateDescent(), tol=1e-10, max_iter=2000)
+    found = minimise(dual, np.zeros(80), solver, tol=1e-10, max_iter=2000)
     expected = smooth_minimum(risk.value, 4)
     assert_allclose(dual.primal(found.x), expected, atol=1e-4)  # what finite differences leave
     assert found.violation <= 1e-10

@@ -146,7 +146,7 @@ class Design:
         """A sparse X stored by columns; converted once."""
         return self.X.tocsc()
 
-    def rows(self, which: Indices) -> Array:
+    def rows(self, which: Indices | slice) -> Array:
         """Some rows as coefficients see them: dense, float64, centred, with the one of the intercept."""
         Z = self.X[which]
         Z = np.asarray(Z.toarray() if self.sparse else Z, dtype=np.float64)

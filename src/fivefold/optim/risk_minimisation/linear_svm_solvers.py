@@ -5,6 +5,7 @@ min over x of   1/2 x'R x + sum of s_i loss(y_i, z_i'x)        or with sqrt(R) |
 smooth loss, few columns    Newton's method on a sample of the rows, then L-BFGS with the sample's Hessian; the
                             squared hinge on a small table by Newton's method alone, in compiled steps
 kinked loss, few columns    the interior point method on the dual, then an exact solution for rows on the margin
+kinked loss, few rows       the projected Newton method on the dual, from the Gram matrix of the rows
 many columns                dual coordinate descent; fewer rows than columns: within the span of the rows
 L1 penalty                  proximal Newton steps by coordinate descent
 Crammer and Singer          the interior point method for few coefficients, dual coordinate descent for more
@@ -23,6 +24,7 @@ from fivefold.optim.dual.crammer_singer import CrammerSingerCoordinate, CrammerS
 from fivefold.optim.dual.crammer_singer_interior import CrammerSingerInterior
 from fivefold.optim.dual.dual_coordinate_descent import DualCoordinateDescent
 from fivefold.optim.dual.interior_point import InteriorPoint
+from fivefold.optim.dual.projected_newton import ProjectedNewton
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.margin_losses import SquaredHingeLoss
 from fivefold.optim.minimise import Solver, minimise
@@ -41,6 +43,8 @@ MAX_COORDINATE_COST = 20_000  # rows x coefficients, up to which dual coordinate
 ROUGH_FACTOR, ROUGH_STEPS = 1e4, 2  # with this many times the tolerance, for at most this many steps
 EXACT_TOL_FACTOR = 1e-5  # factor on the tolerance of Newton's method, whose last digits cost one step
 MAX_GRAM_SIZE = 2000  # coefficients, up to which their Gram matrix is formed and factored
+MAX_ROWS_GRAM = 300  # rows of a wide table, up to which the Gram matrix of the rows is factored in compiled loops
+PROJECTED_STEPS = 2  # steps of the projected Newton method, after which another is tried
 SLOPE_SHARE = 1e-3  # tol x this is the share of the gradient at zero that may be left
 MAX_CLASS_GRAM_SIZE = 400  # coefficients of all classes together, up to which the interior point method is used
 CLASS_GAP_SHARE = 1e-2  # as GAP_SHARE, for dual coordinate descent on one margin between all classes
@@ -51,6 +55,10 @@ def solve_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor
     """The coefficients, by the solver that suits the loss and the shape of the table."""
     with one_blas_thread():  # on matrices of this size the threads of BLAS spin longer than they work
         if is_wide(risk):
+            if not risk.loss.smooth and risk.n_terms <= MAX_ROWS_GRAM:
+                found = _by_row_products(risk, tol, min(PROJECTED_STEPS, max_iter), monitor)
+                if found.reason not in ("stuck", "max_iter"):  # dependent rows may need far more steps
+                    return found
             zero = np.zeros(risk.design.size)
             return minimise_in_span(
                 risk, zero, monitor, lambda part, _, watch: solve_svm(part, tol, max_iter, seed, watch)
@@ -60,6 +68,11 @@ def solve_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor
         if risk.loss.smooth:
             return _by_newton(risk, tol, max_iter, monitor)
         return _by_interior(risk, tol, max_iter, seed, monitor)
+
+
+def _by_row_products(risk: EmpiricalRisk, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
+    dual = BoxDual(risk)
+    return _in_primal(dual, _on_dual(dual, ProjectedNewton(), _gap_tolerance(risk, tol), max_iter, monitor))
 
 
 def _by_newton(risk: EmpiricalRisk, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
@@ -104,9 +117,11 @@ def _polished(dual: BoxDual, found: Minimum) -> Minimum:
 
 def _by_rows(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor | None) -> Minimum:
     dual = BoxDual(risk)
-    found = _on_dual(dual, DualCoordinateDescent(seed), _gap_tolerance(risk, tol), max_iter, monitor)
-    x = dual.primal(found.x)
-    return replace(found, x=x, value=found.violation - found.value)
+    return _in_primal(dual, _on_dual(dual, DualCoordinateDescent(seed), _gap_tolerance(risk, tol), max_iter, monitor))
+
+
+def _in_primal(dual: BoxDual, found: Minimum) -> Minimum:
+    return replace(found, x=dual.primal(found.x), value=found.violation - found.value)
 
 
 def _on_dual(dual: BoxDual, solver: Solver, tolerance: float, max_iter: int, monitor: Monitor | None) -> Minimum:

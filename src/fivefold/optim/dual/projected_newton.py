@@ -1,0 +1,59 @@
+"""The projected Newton method for the dual of a linear machine with few rows.
+
+    min over a of  1/2 a'Ka + sum of c_i/2 a_i^2 - y_i a_i + e |a_i|,   low <= a <= high,       K = Z R^-1 Z'
+
+K has one row per row of the table, so the number of columns matters only once, where K is made. A round takes a few
+passes of coordinate descent, which tell the multipliers at a bound or a kink from those that are free, and then Newton's
+step of the free ones,
+
+    (K + diag c)_FF d = -(gradient)_F
+
+cut off at the bounds, or at the first of them where that is lower. Once the free multipliers are the right ones the step
+ends at the minimum, to rounding.
+
+Bertsekas (1982).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fivefold.core.types import Array
+from fivefold.optim.dual.box_dual import BoxDual
+from fivefold.optim.dual.projected_newton_loops import projected_newton_steps
+from fivefold.optim.minimise import NoDescentError, Solver, State
+
+NEWTON_STEPS = 60  # per step of the solver, at most
+
+
+@dataclass(frozen=True)
+class ProjectedNewton(Solver):
+    """For a table with few rows; a step is one compiled call, and usually the only one."""
+
+    accepts = (BoxDual,)
+
+    def start(self, objective: BoxDual, x0: Array) -> State:
+        return _state(objective, x0, _row_products(objective))
+
+    def step(self, objective: BoxDual, state: State) -> State:
+        K, a, terms = state.memory, state.x.copy(), objective.terms
+        box = terms.low, terms.high, float(terms.tube_width), terms.curvature
+        projected_newton_steps(K, objective.risk.y, *box, a, NEWTON_STEPS)
+        new = _state(objective, a, K)
+        if not new.value < state.value:  # what is left is rounding
+            raise NoDescentError
+        return new
+
+
+def _state(dual: BoxDual, a: Array, K: Array) -> State:
+    x = dual.primal(a)
+    value = dual.value_at(a, x)
+    return State(a, value, value + dual.primal_value(x, dual.predictor(x)), K)
+
+
+def _row_products(dual: BoxDual) -> Array:
+    """K = Z R^-1 Z'."""
+    Z = dual.risk.design.rows(slice(None)) * np.sqrt(dual.inverse_ridge)
+    return Z @ Z.T
