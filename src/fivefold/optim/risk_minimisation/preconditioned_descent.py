@@ -16,10 +16,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.types import Array, Indices
@@ -37,6 +37,7 @@ from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.coordinate_newton import CoordinateNewton
 from fivefold.optim.proximal.proximal_newton import ProximalNewton
 from fivefold.optim.proximal.working_set import full_monitor, full_vector, restricted, working_set
+from fivefold.optim.risk_minimisation.predictor_search import PredictorSearch
 from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.smooth.line_search import Armijo, Point
@@ -115,23 +116,39 @@ class WhitenedNewton(Solver):
     accepts = (EmpiricalRisk,)
 
     def start(self, objective: EmpiricalRisk, x0: Array) -> State:
-        here, T = Point.at(objective, x0), HessianPreconditioner().metric(objective, x0)
-        return State(x0, here.value, _largest(here.gradient @ T), (here, T))
+        here, T = Point.at(objective, x0), _whitening(objective, x0)
+        return State(x0, here.value, _largest(T.to_gradient(here.gradient)), (here, T))
 
     def step(self, objective: EmpiricalRisk, state: State) -> State:
         here, T = state.memory
-        T = HessianPreconditioner().metric(objective, here.x) if T is None else T
-        slope = here.gradient @ T
+        T = _whitening(objective, here.x) if T is None else T
+        slope = T.to_gradient(here.gradient)
+        direction = -T.to_step(slope)
         try:
-            _, there = Armijo().find_step(objective, here, -T @ slope)
+            _, there = PredictorSearch().find_step(objective, here, direction)
         except NoDescentError:
             # Losses of rows far from the boundary are small differences of large scores, lost in their rounding.
-            there = Point.at(objective, here.x - T @ slope)
+            there = Point.at(objective, here.x + direction)
             if slope @ slope > ROUNDING_DECREASE * float(objective.s.sum()) or 2 * _largest(
-                there.gradient @ T
+                T.to_gradient(there.gradient)
             ) > _largest(slope):
                 raise
-        return State(there.x, there.value, _largest(there.gradient @ T), (there, None))
+        return State(there.x, there.value, _largest(T.to_gradient(there.gradient)), (there, None))
+
+
+class ScaledFactor(NamedTuple):
+    """T = scale U^-1 with T T' = H^-1, never formed: U is the upper Cholesky factor of H in units of `scale`."""
+
+    scale: Array
+    U: Array | None  # None for the identity: H holds NaN, and each axis is scaled only
+
+    def to_gradient(self, g: Array) -> Array:
+        """T'g, the gradient in z."""
+        return self.scale * g if self.U is None else dtrtrs(self.U, self.scale * g, trans=1)[0]
+
+    def to_step(self, z: Array) -> Array:
+        """T z."""
+        return self.scale * (z if self.U is None else dtrtrs(self.U, z)[0])
 
 
 @dataclass(frozen=True)
@@ -251,17 +268,29 @@ def gradient_tolerance(value: float, weight: float, size: int, tol: float) -> fl
     return tol * float(np.sqrt(np.clip(abs(value), MIN_SCALE * weight, weight) * GAP_SHARE / size))
 
 
-def inverse_root(H: Array) -> Array:
-    """T with T T' = H^-1, where the diagonal of H is increased until it has a Cholesky factor."""
+def scaled_factor(H: Array) -> ScaledFactor:
+    """The factor of H, whose diagonal is increased until it has one."""
     diagonal = H.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     C, jitter = H * scale * scale[:, None], DIAGONAL_JITTER
     while jitter < 1e10:
-        L, failed = dpotrf(C + jitter * np.eye(len(C)))  # C = L' L
+        shifted = C.copy()
+        shifted.reshape(-1)[:: len(C) + 1] += jitter
+        U, failed = dpotrf(shifted.T)  # symmetric: the transpose is in the order of LAPACK
         if not failed:
-            return scale[:, None] * dtrtri(L)[0]
+            return ScaledFactor(scale, U)
         jitter *= 100
-    return scale  # H holds NaN: scale each axis only
+    return ScaledFactor(scale, None)
+
+
+def inverse_root(H: Array) -> Array:
+    """T with T T' = H^-1, or the diagonal of one where H holds NaN."""
+    scale, U = scaled_factor(H)
+    return scale if U is None else scale[:, None] * dtrtri(U)[0]
+
+
+def _whitening(risk: EmpiricalRisk, x: Array) -> ScaledFactor:
+    return scaled_factor(risk.hessian(x) + _shared_curvature(risk, risk.ridge))
 
 
 def _by_newton(risk: EmpiricalRisk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:

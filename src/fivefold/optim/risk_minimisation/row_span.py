@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg.lapack import dgeqrf, dormqr
 
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
@@ -18,6 +18,7 @@ from fivefold.optim.objective import Minimum, Monitor
 
 MAX_QR_COLUMNS = 1500  # a table with fewer rows than columns is reduced by QR if it has at most this many columns,
 MAX_QR_ROWS = 300  # or at most this many rows
+LAPACK_BLOCK = 64  # numbers of scratch memory per column that LAPACK's blocks need
 
 
 def is_wide(risk: EmpiricalRisk) -> bool:
@@ -37,15 +38,24 @@ def minimise_in_span(
     """The minimum from x by `solve(risk, x, monitor)`, which gets the same risk with as many columns as rows."""
     design, (n, d) = risk.design, risk.design.X.shape
     Z = design.X - (0.0 if design.centre is None else design.centre)
-    Q, R = qr(Z.T.astype(np.float64), mode="economic", check_finite=False)  # (d, n), (n, n)
+    factor, tau, _, _ = dgeqrf(
+        Z.T.astype(np.float64, copy=False), LAPACK_BLOCK * n
+    )  # R and the reflections whose product is Q
+    R = np.triu(factor[:n])
+
+    def reflected(V: Array, transposed: str) -> Array:
+        """Q or Q' times each row of V, filled up with zeros."""
+        filled = np.zeros((d, len(V)), order="F")
+        filled[: V.shape[1]] = V.T
+        return dormqr("L", transposed, factor, tau, filled, LAPACK_BLOCK * len(V), overwrite_c=True)[0].T
 
     def narrow(x: Array) -> Array:
         W = x.reshape(-1, design.size)
-        return np.hstack([W[:, :d] @ Q, W[:, d:]]).ravel()
+        return np.hstack([reflected(W[:, :d], "T")[:, :n], W[:, d:]]).ravel()
 
     def wide(v: Array) -> Array:
         V = v.reshape(-1, n + design.intercept)
-        return np.hstack([V[:, :n] @ Q.T, V[:, n:]]).ravel()
+        return np.hstack([reflected(V[:, :n], "N"), V[:, n:]]).ravel()
 
     ridge = np.broadcast_to(risk.ridge, len(x)).reshape(-1, design.size)
     part = replace(

@@ -1,0 +1,60 @@
+"""A line search for risks: along a line the predictors change in proportion, so trials need no product with the rows.
+
+    phi(t) = sum of s loss(y, eta + t delta) + 1/2 (x + t d)'R(x + t d),      eta, delta the predictors of x and of d
+
+Where the classes can be separated and the penalty is weak, Newton's step of one adds about one to every margin, however
+far the minimum is: the minimum along the line is many times as far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from fivefold.core.types import Array
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.objective import SmoothObjective
+from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, descent_slope, has_decreased
+
+LEFT_SLOPE_SHARE = 0.2  # share of the slope that the step of one may leave
+MAX_DOUBLINGS = 30  # of the step, in search of a slope upwards
+STEP_PRECISION = 0.02  # as a share of the step
+
+
+@dataclass(frozen=True)
+class PredictorSearch(LineSearch):
+    """The trial step if it leaves little of the slope, else the minimum along the line; for an EmpiricalRisk."""
+
+    def find_step(
+        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
+    ) -> tuple[float, Point]:
+        if not isinstance(objective, EmpiricalRisk):
+            raise TypeError(f"PredictorSearch needs an EmpiricalRisk; got a {type(objective).__name__}")
+        slope = descent_slope(here, direction)
+        there = Point.at(objective, here.x + trial * direction)
+        left = float(there.gradient @ direction)
+        if abs(left) <= LEFT_SLOPE_SHARE * abs(slope) and has_decreased(here, there, 0.0):
+            return trial, there
+        return Armijo().find_step(objective, here, direction, _minimum_along(objective, here.x, direction, trial, left))
+
+
+def _minimum_along(risk: EmpiricalRisk, x: Array, d: Array, t: float, at_t: float) -> float:
+    """A step near the minimum along d, from the slope at the step t."""
+    eta, along = (risk.design.predictor(risk.coefficient_matrix(v)) for v in (x, d))
+    pull, bend, out = float(x @ (risk.ridge * d)), float(d @ (risk.ridge * d)), np.empty_like(eta)
+
+    def slope(t: float) -> float:
+        risk.loss.weighted_sum(risk.y, eta + t * along, risk.s, out)
+        return float(np.vdot(out, along)) + pull + t * bend
+
+    low = 0.0
+    for _ in range(MAX_DOUBLINGS if bend > 0 else 0):  # without a penalty there may be no minimum
+        if not at_t < 0:
+            break
+        low, t = t, 2 * t
+        at_t = slope(t)
+    if not (slope(low) < 0 < slope(t) < np.inf):  # overflow, or rounding
+        return t
+    return float(brentq(slope, low, t, rtol=STEP_PRECISION, maxiter=50, disp=False))
