@@ -2,14 +2,13 @@
 
     min over a of  1/2 a'Ka + sum of c_i/2 a_i^2 - y_i a_i + e |a_i|,   low <= a <= high,       K = Z R^-1 Z'
 
-K has one row per row of the table, so the number of columns matters only once, where K is made. A round takes a few
-passes of coordinate descent, which tell the multipliers at a bound or a kink from those that are free, and then Newton's
-step of the free ones,
+K has one row per row of the table, so the number of columns matters only once, where K is made. Passes of coordinate
+descent tell the multipliers at a bound or a kink from those that are free, F, and Newton's step of these,
 
     (K + diag c)_FF d = -(gradient)_F
 
-cut off at the bounds, or at the first of them where that is lower. Once the free multipliers are the right ones the step
-ends at the minimum, to rounding.
+is cut off at the bounds, or at the first of them where that is lower. Once F is right the step ends at the minimum, to
+rounding.
 
 Bertsekas (1982).
 """

@@ -91,9 +91,9 @@ def newton_direction(K, low, high, tube_width, curvature, a, g, free, H, d):
 
 @jit(fastmath=FAST, error_model="numpy")
 def projected_step(K, low, high, tube_width, curvature, a, g, free, d):
-    """Move the free multipliers by d, each at most to its bound or kink, or all up to the first of these: what is lower.
+    """Move the free multipliers by d, each at most to its bound or kink, or all at most to the first of these.
 
-    Returns whether one was stopped.
+    The lower of the two is taken. Returns whether a multiplier was stopped.
     """
     m, longest = len(free), 1.0
     step = np.empty(m)
