@@ -11,7 +11,8 @@ from sklearn.linear_model import LinearRegression
 from fivefold.linear_model import ElasticNet, Lasso, MultiTaskLasso, Ridge, enet_path, lasso_path
 from fivefold.linear_model.solvers.lasso_path import prepare_columns
 from fivefold.optim.minimise import minimise
-from fivefold.optim.proximal.coordinate_descent import CoordinateDescent, ElasticNetObjective, solve_quadratic_net
+from fivefold.optim.proximal.coordinate_descent import CoordinateDescent, ElasticNetObjective
+from fivefold.optim.proximal.quadratic_net import GramQuadratic, solve_quadratic_net
 
 
 def rows(n=60, d=20, seed=0, rho=0.0):
@@ -83,7 +84,7 @@ def test_a_quadratic_model_has_strengths_of_its_own_for_each_coordinate():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(50, 12))
     G, q, l1 = A.T @ A, A.T @ rng.normal(size=50), np.append(np.full(11, 3.0), 0.0)
-    x = solve_quadratic_net(G, q, l1, 0.5, np.zeros(12))
+    x = solve_quadratic_net(GramQuadratic(G, q), l1, 0.5, np.zeros(12))
     g = q - G @ x - 0.5 * x
     assert_allclose(g[x != 0], l1[x != 0] * np.sign(x[x != 0]), atol=1e-10)
     assert (np.abs(g[x == 0]) <= 3.0 + 1e-10).all() and x[-1] != 0 and (x == 0).any()

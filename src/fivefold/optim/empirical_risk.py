@@ -68,6 +68,18 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
         H.reshape(-1)[:: len(H) + 1] += self.ridge
         return H
 
+    def least_squares_model(self, x: Array) -> tuple[Array, Array] | None:
+        if self.outputs or self.design.sparse or len(self.design) >= self.design.size or np.any(self.ridge):
+            return None
+        eta, slope = self.design.predictor(x), np.empty(len(self.design))
+        h = self.s * self.loss.curvature(self.y, eta)
+        self.loss.weighted_sum(self.y, eta.copy(), self.s, slope)
+        rows = np.flatnonzero(h > 0)
+        if np.any(np.delete(slope, rows)):  # a row without curvature pulls: no sum of squares does
+            return None
+        root = np.sqrt(h[rows])
+        return root[:, None] * self.design.rows(rows), root * eta[rows] - slope[rows] / root
+
     def hessian_diagonal(self, x: Array) -> Array:
         """The diagonal of the Hessian."""
         eta = self.design.predictor(self.coefficient_matrix(x))

@@ -75,6 +75,10 @@ class TwiceSmoothObjective(SmoothObjective):
         """The Hessian at x times v; override where the matrix is too large to make."""
         return self.hessian(x) @ v
 
+    def least_squares_model(self, x: Array) -> tuple[Array, Array] | None:
+        """Z and y with 1/2 |y - Zu|^2 the quadratic model of f(u) at x, less a constant, if Z is wider than long."""
+        return None
+
 
 class ResidualObjective(SmoothObjective):
     """f = 1/2 |r|^2 of residuals r."""

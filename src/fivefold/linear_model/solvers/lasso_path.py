@@ -34,12 +34,8 @@ from fivefold.linear_model.base import weights_or_none
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Minimum, Monitor
 from fivefold.optim.proximal.column_products import DenseProducts, GramProducts, SparseProducts
-from fivefold.optim.proximal.coordinate_descent import (
-    ColumnProducts,
-    CoordinateDescent,
-    ElasticNetObjective,
-    solve_quadratic_net,
-)
+from fivefold.optim.proximal.coordinate_descent import ColumnProducts, CoordinateDescent, ElasticNetObjective
+from fivefold.optim.proximal.quadratic_net import GramQuadratic, solve_quadratic_net
 
 MAX_COLUMNS_GRAM = 256  # the Gram matrix of at most this many columns always pays
 MAX_COLUMNS_GRAM_TALL = 4096  # that of at most this many columns pays if there are more rows than columns
@@ -167,8 +163,8 @@ def _in_one_step(net: ElasticNetObjective, x0: Array) -> Minimum:
     """With Z'Z the first step is the last: its result, without what the loop of `minimise` would compute."""
     data = net.data
     value = net.value_at(data.at(x0))
-    G, q = data.gram_block(np.arange(len(x0)))
-    point = data.at(solve_quadratic_net(G, q, net.l1, net.l2, x0, positive=net.positive))
+    quadratic = GramQuadratic(*data.gram_block(np.arange(len(x0))))
+    point = data.at(solve_quadratic_net(quadratic, net.l1, net.l2, x0, positive=net.positive))
     end = net.value_at(point)
     return Minimum(point.x, end, net.gap_at(point), (value, end), "converged")
 

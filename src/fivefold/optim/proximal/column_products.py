@@ -19,6 +19,7 @@ from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array
 from fivefold.optim.proximal.coordinate_descent import ColumnProducts, Index, ResidualPoint
 from fivefold.optim.proximal.coordinate_descent_loops import column_passes, row_products, sparse_passes
+from fivefold.optim.proximal.quadratic_net import FactorQuadratic
 
 MIN_PANEL_COLUMNS = 2048  # columns per task on the thread pool, at least
 LOOP_COLUMN_SHARE = 0.3  # below this share of the columns a loop over them is faster than a product with all
@@ -127,6 +128,9 @@ class DenseProducts(_StoredColumns):
 
     def products(self, new: Index, old: Index) -> Array:
         return self.Z[new] @ self.Z[old].T
+
+    def factor(self, W: Index) -> FactorQuadratic | None:
+        return FactorQuadratic(self.Z if len(W) == len(self.Z) else self.Z[W], self.y) if self.y.ndim == 1 else None
 
     def passes(self, x: Array, W: Index, l1: float, l2: float, positive: bool, tolerance: float) -> Callable[[], bool]:
         strengths = np.full(len(x), l1), np.full(len(x), l2)

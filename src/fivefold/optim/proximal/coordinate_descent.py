@@ -26,25 +26,28 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import Objective
-from fivefold.optim.proximal.coordinate_descent_loops import gram_passes, group_passes
-from fivefold.optim.proximal.semismooth_newton import semismooth_newton
+from fivefold.optim.proximal.coordinate_descent_loops import group_passes
+from fivefold.optim.proximal.quadratic_net import (
+    DIAGONAL_SHIFT,
+    FIRST_PASSES,
+    MAX_ROUNDS,
+    ROUNDING_GAIN,
+    FactorQuadratic,
+    GramQuadratic,
+    Index,
+    Quadratic,
+    largest_gain,
+    row_lengths,
+    solve_quadratic_net,
+)
+from fivefold.optim.proximal.semismooth_newton import gram_root, semismooth_newton
 
-Index = NDArray[np.int64]
-
-MAX_ROUNDS = 3  # rounds of passes and an exact or extrapolated step before Newton steps take over
 MAX_ROUNDS_LARGE = 100  # the same where Newton's system would be too large
-FIRST_PASSES = 8  # passes before the first exact step, doubled in each round
-COLUMNS_PER_PASS = 16  # a Cholesky factor of k columns costs as much as k / 16 passes
-ROUNDING_GAIN = 1e-24  # as a share of the largest gain from zero: a smaller gain of a coordinate is rounding
-GRADIENT_ROUNDING = 1e-12  # as a share of the largest gradient: one that exceeds l1 by less counts as equal to l1
-MAX_FACES = 10  # minima over one sign pattern after another, each dropping the coordinate whose sign changed
-DIAGONAL_SHIFT = 1e-10  # share of the largest diagonal entry that is added where columns are dependent
 MIN_L2 = 1e-100  # a smaller l2 is not divided by
 MIN_WORKING_SET = 64  # columns of a working set, at least
 MAX_GRAM_COLUMNS = 4096  # columns of a Gram matrix, at most
@@ -90,6 +93,10 @@ class ColumnProducts(ABC):
     @abstractmethod
     def gram_block(self, W: Index) -> tuple[Array, Array]:
         """Z'Z among the columns W, and their Z'y."""
+
+    def factor(self, W: Index) -> FactorQuadratic | None:
+        """The columns W themselves, where they are stored and each has one coefficient."""
+        return None
 
     @abstractmethod
     def passes(self, x: Array, W: Index, l1: float, l2: float, positive: bool, tolerance: float) -> Callable[[], bool]:
@@ -173,7 +180,10 @@ class CoordinateDescent(Solver):
         point, alive, size = state.memory
         W, data = self._working_set(objective, point, alive, size), objective.data
         x = point.x.copy()
-        if data.has_gram or len(W) <= self.limit:
+        factor = data.factor(W) if 0 < data.rows < len(W) else None
+        if factor is not None:
+            x[W] = self._solve_number_net(factor, objective, x[W])
+        elif data.has_gram or len(W) <= self.limit:
             G, q = data.gram_block(W)
             x[W] = self._solve(G, q, objective, x[W])
         else:
@@ -206,12 +216,16 @@ class CoordinateDescent(Solver):
     def _order(self, size: int) -> Index:
         return np.arange(size) if self.rng is None else self.rng.permutation(size)
 
+    def _solve_number_net(self, quadratic: Quadratic, objective: ElasticNetObjective, x: Array) -> Array:
+        order, positive = self._order(len(x)), objective.positive
+        return solve_quadratic_net(quadratic, objective.l1, objective.l2, x, positive=positive, order=order)
+
     def _solve(self, G: Array, q: Array, objective: ElasticNetObjective, x: Array) -> Array:
         """The minimum over the columns of G."""
-        l1, l2, order = objective.l1, objective.l2, self._order(len(q))
         if q.ndim == 1:
-            return solve_quadratic_net(G, q, l1, l2, x, positive=objective.positive, order=order)
-        tolerance = ROUNDING_GAIN * _largest_gain(G, q, np.full(len(q), l2))
+            return self._solve_number_net(GramQuadratic(G, q), objective, x)
+        l1, l2, order = objective.l1, objective.l2, self._order(len(q))
+        tolerance = ROUNDING_GAIN * largest_gain(G.diagonal(), q, np.full(len(q), l2))
         x, g = x.copy(), q - G @ x
 
         def one_pass() -> bool:
@@ -230,7 +244,7 @@ class CoordinateDescent(Solver):
         if accelerate_passes(one_pass, x, value, rounds) or rounds == MAX_ROUNDS_LARGE:
             return x
         strengths = np.full(len(q), l1), np.full(len(q), l2)
-        return semismooth_newton(G, q, *strengths, x, positive=False, finish=settled)
+        return semismooth_newton(gram_root(G), q, *strengths, x, positive=False, finish=settled)
 
     def _by_residual(self, objective: ElasticNetObjective, x: Array, W: Index) -> Array:
         l1, l2, data = objective.l1, objective.l2, objective.data
@@ -238,76 +252,6 @@ class CoordinateDescent(Solver):
         one_pass = data.passes(x, W[self._order(len(W))], l1, l2, objective.positive, tolerance)
         accelerate_passes(one_pass, x, objective.value, MAX_ROUNDS_LARGE)
         return x
-
-
-def solve_quadratic_net(
-    G: Array,
-    q: Array,
-    l1: float | Array,
-    l2: float | Array,
-    x0: Array,
-    *,
-    positive: bool = False,
-    order: Index | None = None,
-    rounds: int = MAX_ROUNDS,
-) -> Array:
-    """argmin of 1/2 x'Gx - q'x + sum of l1 |x| + l2/2 x^2, strengths a number, or one per coordinate.
-
-    Rounds of a few passes and one exact step; then Newton steps on the dual. Call it within
-    core.blas_threads.one_blas_thread: the factors are small.
-    """
-    d = len(q)
-    G = np.ascontiguousarray(G, dtype=np.float64)
-    x: Array = np.array(x0, dtype=np.float64)
-    l1, l2 = (np.full(d, v) if np.ndim(v) == 0 else np.array(v, dtype=np.float64) for v in (l1, l2))
-    order = np.arange(d) if order is None else order
-    tolerance, slack = ROUNDING_GAIN * _largest_gain(G, q, l2), GRADIENT_ROUNDING * float(np.abs(q).max(initial=0.0))
-    g = q - G @ x
-
-    def settled(x: Array, faces: int = MAX_FACES) -> tuple[Array, bool]:
-        exact = False
-        for _ in range(faces):
-            x, exact = _on_face(G, q, l1, l2, x)
-            if exact:
-                break
-        return x, exact and _is_held(q - G @ x - l2 * x, x, l1 + slack, positive)
-
-    for i in range(rounds):
-        gram_passes(
-            G, g, x, l1, l2, positive, order, tolerance, (FIRST_PASSES << i) + np.count_nonzero(x) // COLUMNS_PER_PASS
-        )
-        x, done = settled(x, 1)
-        if done:
-            return x
-        g = q - G @ x
-    return semismooth_newton(G, q, l1, l2, x, positive=positive, finish=settled)
-
-
-def _on_face(G: Array, q: Array, l1: Array, l2: Array, x: Array) -> tuple[Array, bool]:
-    """The minimum over the coordinates that are not zero, if no sign changes on the way; else where the first does."""
-    A = np.flatnonzero((x != 0) | ((l1 == 0) & (G.diagonal() + l2 > 0)))
-    if not len(A):
-        return x, True
-    v, H, edge = x[A], G[A[:, None], A], l1[A]
-    H.reshape(-1)[:: len(A) + 1] += l2[A]  # the diagonal
-    rhs, out = q[A] - edge * np.sign(v), x.copy()
-    factor, failed = dpotrf(H)
-    if not failed:
-        u = dpotrs(factor, rhs)[0]
-    else:  # dependent columns: the nearest minimum
-        shifted = H.copy()
-        shifted.reshape(-1)[:: len(A) + 1] += DIAGONAL_SHIFT * H.diagonal().max()
-        factor, u = dpotrf(shifted)[0], v
-        for _ in range(3):
-            u = u + dpotrs(factor, rhs - H @ u)[0]
-    crossing = (edge > 0) & (u * v <= 0)
-    if not crossing.any():
-        out[A] = u
-        return out, True
-    t = np.divide(v, v - u, out=np.ones_like(v), where=crossing)
-    step = float(t.min())
-    out[A] = np.where(crossing & (t == step), 0.0, v + step * (u - v))
-    return out, False
 
 
 def _on_smooth_face(G: Array, q: Array, l1: float, l2: float, x: Array) -> Array:
@@ -348,12 +292,6 @@ def _off_rows(G: Array, q: Array, l1: float, l2: float, x: Array) -> Array:
     return np.where(size > 0, row_lengths(pull - l1 * x / on), np.maximum(row_lengths(pull) - l1, 0.0))
 
 
-def _is_held(g: Array, x: Array, l1: Array, positive: bool) -> bool:
-    """Does no gradient of a coordinate at zero exceed its l1?"""
-    beyond = g > l1 if positive else np.abs(g) > l1
-    return not bool((beyond & (x == 0)).any())
-
-
 def accelerate_passes(one_pass: Callable[[], bool], x: Array, value: Callable[[Array], float], rounds: int) -> bool:
     """Passes that change x in place, until one gains nothing; every few passes an affine combination, if it is lower.
 
@@ -377,17 +315,5 @@ def accelerate_passes(one_pass: Callable[[], bool], x: Array, value: Callable[[A
     return False
 
 
-def row_lengths(x: Array) -> Array:
-    """|x_j| of numbers or of rows."""
-    return np.abs(x) if x.ndim == 1 else np.sqrt(np.einsum("jt,jt->j", x, x))
-
-
 def _dot(a: Array, b: Array) -> float:
     return float(np.vdot(a, b))
-
-
-def _largest_gain(G: Array, q: Array, l2: Array) -> float:
-    curvature = G.diagonal() + l2
-    return float(
-        np.divide(row_lengths(q) ** 2, curvature, out=np.zeros(len(curvature)), where=curvature > 0).max(initial=0.0)
-    )

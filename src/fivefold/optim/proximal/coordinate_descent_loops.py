@@ -8,6 +8,9 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 
+MAX_LINE_TRIALS = 60  # steps tried along a line
+LEFT_SLOPE_SHARE = 0.05  # share of the slope along a line that a step may leave
+
 
 @jit(fastmath=FAST, error_model="numpy")
 def soft_threshold(z, a, positive):
@@ -144,6 +147,42 @@ def group_passes(G, g, x, l1, l2, order, tolerance, passes):
         if largest <= tolerance:
             return done + 1
     return passes
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def dual_line_slope(t, z, v, x, s, l1, l2, positive, first, bend):
+    """first + t bend + v'(u - x) with u = S(z + t s v, l1) / (1 + l2), and how fast it grows with t."""
+    total, growth = first + t * bend, bend
+    for j in range(len(z)):
+        u = soft_threshold(z[j] + t * s * v[j], l1[j], positive) / (1.0 + l2[j])
+        total += v[j] * (u - x[j])
+        if u != 0.0:
+            growth += s * v[j] * v[j] / (1.0 + l2[j])
+    return total, growth
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def dual_line_minimum(z, v, x, s, l1, l2, positive, first, bend):
+    """A step t where the slope above is near zero, one if it is still down there; 0 if it is not down at the start.
+
+    The slope is a line between the points where a u becomes zero, so Newton's steps within a bracket find its zero.
+    """
+    start, _ = dual_line_slope(0.0, z, v, x, s, l1, l2, positive, first, bend)
+    if not start < 0.0:
+        return 0.0
+    low, high, t = 0.0, 1.0, 1.0
+    for _ in range(MAX_LINE_TRIALS):
+        slope, growth = dual_line_slope(t, z, v, x, s, l1, l2, positive, first, bend)
+        if abs(slope) <= LEFT_SLOPE_SHARE * abs(start) or (t == 1.0 and slope < 0.0):
+            return t
+        if slope < 0.0:
+            low = t
+        else:
+            high = t
+        t -= slope / growth
+        if not low < t < high:
+            t = 0.5 * (low + high)
+    return t
 
 
 @jit(fastmath=FAST, error_model="numpy")

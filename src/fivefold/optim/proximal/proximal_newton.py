@@ -14,11 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+
 from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import CompositeObjective, TwiceSmoothObjective
 from fivefold.optim.penalties.proximal_operators import L1, L2, ElasticNetPenalty, NoPenalty, Penalty
-from fivefold.optim.proximal.coordinate_descent import solve_quadratic_net
+from fivefold.optim.proximal.quadratic_net import FactorQuadratic, GramQuadratic, solve_quadratic_net
 from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALUE_ROUNDING
 
 Strength = float | Array
@@ -48,9 +50,14 @@ class ProximalNewton(Solver):
 
     def step(self, objective: CompositeObjective, state: State) -> State:
         smooth = cast(TwiceSmoothObjective, objective.smooth)  # `start` checked it
-        x, g, H = state.x, state.memory, smooth.hessian(state.x)
+        x, g, model = state.x, state.memory, smooth.least_squares_model(state.x)
         l1, l2 = PENALTY_STRENGTHS[type(objective.penalty)](objective.penalty)
-        u = solve_quadratic_net(H, H @ x - g, l1, l2, x)
+        if model is not None:
+            Z, y = model
+            u = solve_quadratic_net(FactorQuadratic(np.ascontiguousarray(Z.T), y), l1, l2, x)
+        else:
+            H = np.ascontiguousarray(smooth.hessian(x))
+            u = solve_quadratic_net(GramQuadratic(H, H @ x - g), l1, l2, x)
         d = u - x
         fall = float(g @ d) + objective.penalty.value(u) - objective.penalty.value(x)
         level = state.value + VALUE_ROUNDING * abs(state.value)

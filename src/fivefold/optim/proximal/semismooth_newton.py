@@ -21,8 +21,10 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
+from scipy.optimize import brentq
 
 from fivefold.core.types import Array
+from fivefold.optim.proximal.coordinate_descent_loops import LEFT_SLOPE_SHARE, dual_line_minimum
 
 MAX_PROXIMAL_STEPS = 60  # proximal steps in all
 MAX_NEWTON_STEPS = 40  # Newton steps per proximal step
@@ -30,15 +32,14 @@ PROX_GROWTH = 5.0  # factor of s from one proximal step to the next
 MIN_FIRST_PROX, MAX_FIRST_PROX = 10.0, 1e10  # bounds of the first s, for columns of unit length
 MAX_PROX_GROWTH = 1e4  # largest s, as a multiple of the first
 INNER_TOL_SHARE = 1e-2  # as a share of the length of a proximal step: how far from its minimum it may end
-SUFFICIENT_SHARE = 1e-4  # share of the decrease promised by the slope that a Newton step must reach
-MAX_HALVINGS = 30  # of a Newton step
+STEP_PRECISION = 0.01  # of a shorter one than Newton's, as a share of it
 VALUE_ROUNDING = 1e-14  # as a share of the value: a smaller rise is rounding
 LAST_STEP_SHARE = 1e-9  # as a share of the largest coordinate: a proximal step this short is the last
 MIN_DIVISOR = 1e-300  # keeps a division by a strength of zero finite
 
 
 def semismooth_newton(
-    G: Array,
+    Z: Array,
     q: Array,
     l1: Array,
     l2: Array,
@@ -47,12 +48,12 @@ def semismooth_newton(
     positive: bool,
     finish: Callable[[Array], tuple[Array, bool]],
 ) -> Array:
-    """The minimum, or the best point found; `finish(x)` tries to make x exact, and returns whether it is.
+    """The minimum for G = Z'Z, or the best point found; `finish(x)` tries to make x exact, and returns whether it is.
 
     q and x are (d,) or (d, T); strengths are (d,). Columns are scaled to unit length on the way.
     """
-    unit = np.sqrt(np.where(G.diagonal() > 0, G.diagonal(), 1.0))
-    Z, axis = _root(G / np.outer(unit, unit)), (slice(None),) + (None,) * (q.ndim - 1)
+    unit, axis = _column_lengths(np.einsum("ij,ij->j", Z, Z)), (slice(None),) + (None,) * (q.ndim - 1)
+    Z = Z / unit
     c, a, b = q / unit[axis], (l1 / unit)[axis], (l2 / unit**2)[axis]
     x = x0 * unit[axis]
     s = max(
@@ -80,47 +81,66 @@ def semismooth_newton(
     return exact
 
 
-def _root(G: Array) -> Array:
+def gram_root(G: Array) -> Array:
     """Z with Z'Z = G and as few rows as the rank of G."""
-    factor, pivots, rank, _ = dpstrf(G)
+    unit = _column_lengths(G.diagonal())
+    factor, pivots, rank, _ = dpstrf(G / np.outer(unit, unit))
     Z = np.empty((rank, len(G)))
     Z[:, pivots - 1] = np.triu(factor)[:rank]
-    return Z
+    return Z * unit
+
+
+def _column_lengths(squares: Array) -> Array:
+    return np.sqrt(np.where(squares > 0, squares, 1.0))
 
 
 def _proximal_step(Z: Array, pull: Array, l1: Array, l2: Array, x: Array, s: float, positive: bool) -> Array:
     """The minimum of F(u) + |u - x|^2 / (2 s), from the pull q - Gx."""
 
-    def at(theta: Array) -> tuple[Array, Array, Array, float]:
-        z = x + s * (pull + Z.T @ theta)
-        u, size = _prox(z, s * l1, s * l2, positive)
-        step = u - x
-        moved = Z @ step
-        penalty = float((l1 * size).sum() + 0.5 * (l2 * u * u).sum())
-        inner = penalty - float(np.vdot(pull, step) + np.vdot(theta, moved)) + float(np.vdot(step, step)) / (2 * s)
-        return z, u, theta + moved, 0.5 * float(np.vdot(theta, theta)) - inner
+    def prox(z: Array) -> Array:
+        return _prox(z, s * l1, s * l2, positive)[0]
 
-    theta = np.zeros((len(Z), *x.shape[1:]))
-    z, u, slope, value = at(theta)
+    theta, z = np.zeros((len(Z), *x.shape[1:])), x + s * pull
+    u = prox(z)
+    slope = theta + Z @ (u - x)
     for _ in range(MAX_NEWTON_STEPS):
         steep, far = float(np.linalg.norm(slope)), float(np.linalg.norm(u - x))
         if steep <= max(INNER_TOL_SHARE * far / np.sqrt(s), VALUE_ROUNDING * float(np.linalg.norm(theta))):
             break
         d = -(_newton_row(Z, u, slope, s, l2) if x.ndim == 1 else _newton_rows(Z, z, u, slope, s, l1, l2))
-        fall, t = float(np.vdot(slope, d)), 1.0
-        for _ in range(MAX_HALVINGS):
-            trial = at(theta + t * d)
-            # near the minimum values are lost in rounding before slopes are
-            if trial[3] <= value + SUFFICIENT_SHARE * t * fall or (
-                trial[3] <= value + VALUE_ROUNDING * abs(value) and np.linalg.norm(trial[2]) < steep
-            ):
-                break
-            t *= 0.5
+        Zd = Z.T @ d
+        if x.ndim == 1:
+            line = float(d @ theta), float(d @ d)
+            t = dual_line_minimum(z, Zd, x, s, s * l1, s * l2, positive, *line)
         else:
+            t = _line_minimum(prox, x, z, theta, d, Zd, s)
+        if not t > 0:
             break
         theta = theta + t * d
-        z, u, slope, value = trial
+        z = x + s * (pull + Z.T @ theta)
+        u = prox(z)
+        slope = theta + Z @ (u - x)
     return u
+
+
+def _line_minimum(
+    prox: Callable[[Array], Array], x: Array, z: Array, theta: Array, d: Array, Zd: Array, s: float
+) -> float:
+    """A step along d for rows of numbers; for numbers it is `dual_line_minimum`.
+
+    The slope along d, d'(theta + t d) + (Z'd)'(u - x), grows with t, and takes no product with Z.
+    """
+    first, bend = float(np.vdot(d, theta)), float(np.vdot(d, d))
+
+    def slope(t: float) -> float:
+        return first + t * bend + float(np.vdot(Zd, prox(z + (t * s) * Zd) - x))
+
+    fall = slope(0.0)
+    if not fall < 0:
+        return 0.0
+    if slope(1.0) <= LEFT_SLOPE_SHARE * abs(fall):
+        return 1.0
+    return float(brentq(slope, 0.0, 1.0, rtol=STEP_PRECISION, maxiter=50, disp=False))
 
 
 def _prox(z: Array, l1: float | Array, l2: float | Array, positive: bool) -> tuple[Array, Array]:
