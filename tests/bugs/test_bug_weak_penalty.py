@@ -8,10 +8,11 @@ from fivefold.linear_model import ElasticNet, MultiTaskLasso
 
 @pytest.mark.parametrize("ratio", [0.7, 1.0])
 @pytest.mark.parametrize("alpha", [1e-4, 1e-5, 1e-8])
-def test_a_handful_of_steps_close_the_gap(alpha, ratio):
+@pytest.mark.parametrize("shape", [(75, 500), (100, 1500)])
+def test_a_handful_of_steps_close_the_gap(alpha, ratio, shape):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((75, 500))
-    y = X[:, :20] @ rng.standard_normal(20) + 0.5 * rng.standard_normal(75)
+    X = rng.standard_normal(shape)
+    y = X[:, :20] @ rng.standard_normal(20) + 0.5 * rng.standard_normal(shape[0])
     model = ElasticNet(alpha=alpha, l1_ratio=ratio).fit(X, y)
     assert model.n_iter_ <= 8
     assert model.dual_gap_ <= 1e-10 * np.var(y)

@@ -102,3 +102,27 @@ def test_a_descent_meets_the_conditions_of_the_minimum_judged_from_outside():
 def test_a_centre_is_taken_where_columns_are_far_from_zero_only():
     assert pilot_centre(X) is None and pilot_centre(csr_array(X + 1e6)) is None
     np.testing.assert_allclose(pilot_centre(X + 1e6), 1e6 + CENTRE, atol=0.2)  # the mean of some of the rows
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredHingeLoss()], ids=repr)
+def test_the_quadratic_model_of_a_wide_risk_is_a_sum_of_squares(loss):
+    """1/2 |y - Zu|^2 has the Hessian and the gradient of the risk, to rounding of sums of twelve terms."""
+    rng = np.random.default_rng(0)
+    A, x = rng.normal(size=(12, 20)), rng.normal(size=21) / 4
+    risk = EmpiricalRisk(loss, Design(A), np.sign(rng.normal(size=12)), rng.uniform(0.5, 2.0, 12))
+    Z, y = risk.least_squares_model(x)
+    np.testing.assert_allclose(Z.T @ Z, risk.hessian(x), atol=1e-12)
+    np.testing.assert_allclose(Z.T @ (Z @ x - y), risk.gradient(x), atol=1e-12)
+    assert EmpiricalRisk(loss, Design(A.T), np.ones(20), np.ones(20)).least_squares_model(x[:13]) is None
+
+
+def test_weak_penalties_on_classes_that_can_be_separated_take_few_steps():
+    """Newton's step alone adds about one to each margin, and these grow with the logarithm of C."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(40, 120))
+    y = np.where(A[:, 0] > 0, 1.0, -1.0)
+    for C in (1.0, 1e3, 1e6, 1e9):
+        risk = EmpiricalRisk(LogLoss(), Design(A), y, np.ones(40), np.append(np.full(120, 1 / C), 0.0))
+        found = minimise_risk(risk, np.zeros(121))
+        assert found.reason == "converged" and found.steps <= 9
+        assert risk.violation(found.x) <= 1e-7 / C  # the gradient, beside coefficients of size one over C

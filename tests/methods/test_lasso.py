@@ -12,7 +12,7 @@ from fivefold.linear_model import ElasticNet, Lasso, MultiTaskLasso, Ridge, enet
 from fivefold.linear_model.solvers.lasso_path import prepare_columns
 from fivefold.optim.minimise import minimise
 from fivefold.optim.proximal.coordinate_descent import CoordinateDescent, ElasticNetObjective
-from fivefold.optim.proximal.quadratic_net import GramQuadratic, solve_quadratic_net
+from fivefold.optim.proximal.quadratic_net import FactorQuadratic, GramQuadratic, solve_quadratic_net
 
 
 def rows(n=60, d=20, seed=0, rho=0.0):
@@ -88,6 +88,21 @@ def test_a_quadratic_model_has_strengths_of_its_own_for_each_coordinate():
     g = q - G @ x - 0.5 * x
     assert_allclose(g[x != 0], l1[x != 0] * np.sign(x[x != 0]), atol=1e-10)
     assert (np.abs(g[x == 0]) <= 3.0 + 1e-10).all() and x[-1] != 0 and (x == 0).any()
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize(("l1", "l2"), [(3.0, 0.0), (1e-6, 0.0), (1e-6, 1e-6), (1e-3, 2.0)])
+def test_a_wide_quadratic_has_the_same_minimum_through_its_columns_and_its_gram_matrix(l1, l2, positive):
+    rng = np.random.default_rng(0)
+    A, y = rng.normal(size=(30, 90)), rng.normal(size=30)
+    through_columns = FactorQuadratic(np.ascontiguousarray(A.T), y)
+    for quadratic in (through_columns, GramQuadratic(A.T @ A, A.T @ y)):
+        x = solve_quadratic_net(quadratic, l1, l2, np.zeros(90), positive=positive)
+        g = A.T @ (y - A @ x) - l2 * x
+        # rounding of sums of 30 terms; a weak penalty holds no gradient far from zero
+        assert_allclose(g[x != 0], l1 * np.sign(x[x != 0]), atol=1e-10)
+        assert (g if positive else np.abs(g))[x == 0].max(initial=0.0) <= l1 + 1e-10
+        assert not positive or x.min() >= 0
 
 
 def test_copies_of_a_column_share_no_more_than_the_one_would_have():

@@ -56,6 +56,23 @@ def test_the_corner_is_the_same(shape, q, alpha, intercept):
     assert_allclose(model.intercept_, rival.intercept_, atol=1e-6)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-3, 0.1])
+def test_a_wide_table_ends_at_a_proven_corner(alpha, intercept):
+    """Weak penalties fit every row; the linear program's own tolerance is 1e-7."""
+    X, y, w = rows(40, 150)
+    model = QuantileRegressor(quantile=0.3, alpha=alpha, fit_intercept=intercept).fit(X, y, w)
+    rival = theirs.QuantileRegressor(quantile=0.3, alpha=alpha, fit_intercept=intercept).fit(X, y, w)
+    assert pinball(model, X, y, w, 0.3, alpha) <= pinball(rival, X, y, w, 0.3, alpha) * (1 + 1e-7)
+    l1 = np.append(np.full(150, alpha * w.sum()), [0.0] * intercept)
+    risk = PiecewiseLinearRisk(Design(X, intercept), y, -0.7 * w, 0.3 * w, l1, np.zeros(len(l1)))
+    x = np.append(model.coef_, [model.intercept_] * intercept)
+    assert risk.violation(x) < 1e-9 * w.sum()
+    assert np.count_nonzero(model.coef_) <= 40
+    away = x + 1e-3 * np.random.default_rng(0).normal(size=len(x))
+    assert risk.violation(away) > 1e-2 * l1[0]  # no row is on its kink any more, nor is a coefficient zero
+
+
 def test_sparse_rows_say_the_same():
     X, y, w = rows()
     X[X < 1] = 0

@@ -9,15 +9,18 @@ variable a per row, the minimum is where
 
 e being the duals of the L1 terms, which are treated as additional rows with target zero. The method holds both products
 at mu > 0 and lets mu fall: Newton's step is a weighted least squares problem with weights
-1 / (u / (high - a) + v / (a - low)), predicted with mu = 0 first (Mehrotra, 1992). When the gap is small the rows on
-the kink can be identified; solving for them alone gives the minimum to rounding, and its duals prove it.
+1 / (u / (high - a) + v / (a - low)), predicted with mu = 0 first (Mehrotra, 1992). With fewer rows than coefficients
+its normal equations are solved through a matrix of rows by rows. When the gap is small the rows on the kink can be
+identified; solving for them alone gives the minimum to rounding, and its duals prove it.
 
 Portnoy & Koenker (1997), after Frisch.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +38,7 @@ STEP_TO_BOUNDARY = 0.9995  # share of the way to the nearest bound that a step g
 POLISH_GAP = 1e-5  # duality gap, as a share of the value, below which the rows on the kink can be identified
 MAX_STALLED_STEPS = 6  # steps in a row without a smaller gap, after which the rest is rounding
 VALUE_ROUNDING = 1e-14  # as a share of the value at the start: a smaller difference is rounding
+SLOPE_ROUNDING = 1e-12  # as a share of the slopes of all rows: a smaller subgradient is rounding
 ZERO_RESIDUAL = 1e-9  # as a share of target and prediction: a smaller residual counts as zero
 
 
@@ -60,9 +64,14 @@ class PiecewiseLinearRisk(Objective):
         zero = (np.abs(x) <= ZERO_RESIDUAL * float(np.abs(x).max(initial=0.0))) & (self.l1 > 0)
         g = self.ridge * x + np.where(zero, 0.0, self.l1 * np.sign(x))
         g -= self.design.transpose(np.where(kink, 0.0, np.where(r > 0, self.high, self.low)))
-        A = np.column_stack([self.design.rows(np.flatnonzero(kink)).T, np.eye(len(x))[:, zero]])
-        if not A.shape[1]:
-            return float(np.abs(g).max(initial=0.0))
+        Z = self.design.rows(np.flatnonzero(kink))
+        slopes = np.linalg.lstsq(Z[:, ~zero].T, g[~zero])[0] if kink.any() and not zero.all() else np.zeros(len(Z))
+        left = g - np.clip(slopes, self.low[kink], self.high[kink]) @ Z
+        left[zero] -= np.clip(left[zero], -self.l1[zero], self.l1[zero])
+        most = float(np.abs(left).max(initial=0.0))
+        if most <= SLOPE_ROUNDING * float((self.high - self.low).sum()) or not (kink.any() or zero.any()):
+            return most  # usually the slopes that make the other coefficients' zero are unique, and within their bounds
+        A = np.column_stack([Z.T, np.eye(len(x))[:, zero]])
         bounds = np.append(self.low[kink], -self.l1[zero]), np.append(self.high[kink], self.l1[zero])
         # exact, in as many steps as there are free slopes
         found = lsq_linear(A, g, bounds, method="bvls" if A.shape[1] <= 4 * len(x) else "trf")
@@ -155,19 +164,14 @@ class _PrimalDualProblem:
         return float((self.high - at.a) @ at.u + (at.a - self.low) @ at.v)
 
     def newton_step(self, at: PrimalDualIterate) -> PrimalDualIterate:
-        ridge, n = self.objective.ridge, len(self.objective.y)
+        ridge = self.objective.ridge
         (s, t), weight = self.slacks(at), self.high - self.low
         D = 1.0 / (at.u / s + at.v / t)
-        H = self.objective.design.gram(D[:n])
-        H[np.diag_indices_from(H)] += ridge
-        H[self.l1_rows, self.l1_rows] += D[n:]
-        solve = inverse_solver(H)
+        solve = self._direction_solver(D)
         r, off = self.residual(at.x), self.transpose(at.a) - ridge * at.x
 
         def move(up: float | Array, down: float | Array) -> tuple[Array, Array, Array, Array]:
-            c = r - up / s + down / t
-            dx = solve(self.transpose(D * c) + off)
-            da = D * (c - self.design_product(dx))
+            dx, da = solve(r - up / s + down / t, off)
             return dx, da, (up - at.u * s + at.u * da) / s, (down - at.v * t - at.v * da) / t
 
         _, da, du, dv = move(0.0, 0.0)
@@ -181,11 +185,58 @@ class _PrimalDualProblem:
             inner = outer = min(inner, outer)
         return PrimalDualIterate(at.x + outer * dx, at.a + inner * da, at.u + outer * du, at.v + outer * dv)
 
+    def _direction_solver(self, D: Array) -> Callable[[Array, Array], tuple[Array, Array]]:
+        """(c, off) -> dx, da with Z'da + off = ridge dx and da = D (c - Z dx), the L1 terms among the rows of Z."""
+        n, Z = len(self.objective.y), self._wide_rows
+        own = self.objective.ridge.copy()  # weights that concern one coefficient alone
+        own[self.l1_rows] += D[n:]
+        if Z is not None:
+            return self._wide_solver(Z, D, own)
+        H = self.objective.design.gram(D[:n])
+        H[np.diag_indices_from(H)] += own
+        inverse = inverse_solver(H)
+
+        def solve(c: Array, off: Array) -> tuple[Array, Array]:
+            dx = inverse(self.transpose(D * c) + off)
+            return dx, D * (c - self.design_product(dx))
+
+        return solve
+
+    def _wide_solver(self, Z: Array, D: Array, own: Array) -> Callable[[Array, Array], tuple[Array, Array]]:
+        """The same through the duals of the n rows: (1/D + Z own^-1 Z') da = c - Z own^-1 off."""
+        n, some, flat = len(Z), np.flatnonzero(own > 0), np.flatnonzero(own == 0)
+        A, U = Z[:, some], Z[:, flat]
+        scaled = A / np.sqrt(own[some])
+        S = scaled @ scaled.T
+        S.reshape(-1)[:: n + 1] += 1.0 / D[:n]
+        inverse = inverse_solver(S)
+        SU = np.array([inverse(column) for column in U.T]).reshape(len(flat), n).T
+
+        def solve(c: Array, off: Array) -> tuple[Array, Array]:
+            dx, off = np.zeros(len(off)), off.copy()
+            off[self.l1_rows] += D[n:] * c[n:]
+            da = inverse(c[:n] - A @ (off[some] / own[some]))
+            if len(flat):  # coefficients without a penalty: U'da + off = 0
+                dx[flat] = np.linalg.solve(U.T @ SU, U.T @ da + off[flat])
+                da = da - SU @ dx[flat]
+            dx[some] = (off[some] + da @ A) / own[some]
+            return dx, np.append(da, D[n:] * (c[n:] - dx[self.l1_rows]))
+
+        return solve
+
+    @cached_property
+    def _wide_rows(self) -> Array | None:
+        """The rows of a dense table with fewer of them than penalised coefficients."""
+        objective = self.objective
+        penalised = np.count_nonzero((objective.l1 > 0) | (objective.ridge > 0))
+        wide = len(objective.y) < penalised and not objective.design.sparse
+        return objective.design.rows(slice(None)) if wide else None
+
     def exact_minimum(self, at: PrimalDualIterate) -> Array | None:
         """The minimum if the rows that seem to be on the kink are, and those alone."""
         objective, p = self.objective, len(at.x)
         if not objective.ridge.any():
-            return self._corner(at)
+            return self._corner(at) if self._wide_rows is None else self._corner_of_few(at)
         inner = np.minimum(self.high - at.a, at.a - self.low) / (self.high - self.low)
         on = np.flatnonzero(np.maximum(at.u, at.v) / max(float(np.abs(self.y).max()), 1e-300) < inner)
         if len(on) > p:
@@ -197,11 +248,26 @@ class _PrimalDualProblem:
         found = _scaled_solution(K, np.append(self.transpose(a), self.y[on]))
         return None if found is None else found[:p]
 
+    def _corner_of_few(self, at: PrimalDualIterate) -> Array:
+        """The corner among as many coefficients as there are rows, those least like zero; the others are zero."""
+        objective, n, d = self.objective, len(self.objective.y), self.objective.design.X.shape[1]
+        loosest = np.argsort(-self._looseness(at)[n:], kind="stable")[:n]
+        kept = np.sort(np.append(np.flatnonzero(objective.l1 == 0), self.l1_rows[loosest]))
+        design = objective.design.columns(kept[kept < d])
+        part = replace(objective, design=design, l1=objective.l1[kept], ridge=objective.ridge[kept])
+        rows = np.append(np.arange(n), n + np.sort(loosest))
+        x = np.zeros(len(at.x))
+        x[kept] = _PrimalDualProblem.of(part)._corner(PrimalDualIterate(at.x[kept], at.a[rows], at.u[rows], at.v[rows]))
+        return x
+
+    def _looseness(self, at: PrimalDualIterate) -> Array:
+        """How freely each row leaves its kink, per unit of its weight."""
+        s, t = self.slacks(at)
+        return np.maximum((self.high - self.low) * (at.u / s + at.v / t), np.finfo(np.float64).tiny)
+
     def _corner(self, at: PrimalDualIterate) -> Array:
         """The point that fits as many rows as there are directions; the shortest one where columns are dependent."""
-        (s, t), p = self.slacks(at), len(at.x)
-        soft = (self.high - self.low) * (at.u / s + at.v / t)  # per unit of weight
-        stiff = 1.0 / np.maximum(soft, np.finfo(np.float64).tiny)
+        stiff, p = 1.0 / self._looseness(at), len(at.x)
         some = np.argsort(-stiff, kind="stable")[: 4 * p + 8]
         A = self._rows(some)
         rank = int(np.linalg.matrix_rank(A / np.maximum(np.abs(A).max(axis=0), np.finfo(np.float64).tiny)))

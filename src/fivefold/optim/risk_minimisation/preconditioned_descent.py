@@ -37,7 +37,7 @@ from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.coordinate_newton import CoordinateNewton
 from fivefold.optim.proximal.proximal_newton import ProximalNewton
 from fivefold.optim.proximal.working_set import full_monitor, full_vector, restricted, working_set
-from fivefold.optim.risk_minimisation.predictor_search import PredictorSearch
+from fivefold.optim.risk_minimisation.predictor_search import predictor_step
 from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.smooth.line_search import Armijo, Point
@@ -125,7 +125,7 @@ class WhitenedNewton(Solver):
         slope = T.to_gradient(here.gradient)
         direction = -T.to_step(slope)
         try:
-            _, there = PredictorSearch().find_step(objective, here, direction)
+            there = predictor_step(objective, here, direction)
         except NoDescentError:
             # Losses of rows far from the boundary are small differences of large scores, lost in their rounding.
             there = Point.at(objective, here.x + direction)

@@ -8,40 +8,33 @@ far the minimum is: the minimum along the line is many times as far.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.optimize import brentq
 
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.objective import SmoothObjective
-from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, descent_slope, has_decreased
+from fivefold.optim.smooth.line_search import Armijo, Point, descent_slope, has_decreased
 
 LEFT_SLOPE_SHARE = 0.2  # share of the slope that the step of one may leave
 MAX_DOUBLINGS = 30  # of the step, in search of a slope upwards
 STEP_PRECISION = 0.02  # as a share of the step
 
 
-@dataclass(frozen=True)
-class PredictorSearch(LineSearch):
-    """The trial step if it leaves little of the slope, else the minimum along the line; for an EmpiricalRisk."""
+def predictor_step(risk: EmpiricalRisk, here: Point, direction: Array) -> Point:
+    """The point one step along the direction if that leaves little of the slope, else one near the minimum there.
 
-    def find_step(
-        self, objective: SmoothObjective, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
-    ) -> tuple[float, Point]:
-        if not isinstance(objective, EmpiricalRisk):
-            raise TypeError(f"PredictorSearch needs an EmpiricalRisk; got a {type(objective).__name__}")
-        slope = descent_slope(here, direction)
-        there = Point.at(objective, here.x + trial * direction)
-        left = float(there.gradient @ direction)
-        if abs(left) <= LEFT_SLOPE_SHARE * abs(slope) and has_decreased(here, there, 0.0):
-            return trial, there
-        return Armijo().find_step(objective, here, direction, _minimum_along(objective, here.x, direction, trial, left))
+    Raises NoDescentError where there is none.
+    """
+    slope = descent_slope(here, direction)
+    there = Point.at(risk, here.x + direction)
+    left = float(there.gradient @ direction)
+    if abs(left) <= LEFT_SLOPE_SHARE * abs(slope) and has_decreased(here, there, 0.0):
+        return there
+    return Armijo().find_step(risk, here, direction, _minimum_along(risk, here.x, direction, left))[1]
 
 
-def _minimum_along(risk: EmpiricalRisk, x: Array, d: Array, t: float, at_t: float) -> float:
-    """A step near the minimum along d, from the slope at the step t."""
+def _minimum_along(risk: EmpiricalRisk, x: Array, d: Array, at_one: float) -> float:
+    """A step near the minimum along d, from the slope at a step of one."""
     eta, along = (risk.design.predictor(risk.coefficient_matrix(v)) for v in (x, d))
     pull, bend, out = float(x @ (risk.ridge * d)), float(d @ (risk.ridge * d)), np.empty_like(eta)
 
@@ -49,7 +42,7 @@ def _minimum_along(risk: EmpiricalRisk, x: Array, d: Array, t: float, at_t: floa
         risk.loss.weighted_sum(risk.y, eta + t * along, risk.s, out)
         return float(np.vdot(out, along)) + pull + t * bend
 
-    low = 0.0
+    low, t, at_t = 0.0, 1.0, at_one
     for _ in range(MAX_DOUBLINGS if bend > 0 else 0):  # without a penalty there may be no minimum
         if not at_t < 0:
             break
