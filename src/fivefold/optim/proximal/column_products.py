@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array
-from fivefold.optim.proximal.coordinate_descent import ColumnProducts, Index, ResidualPoint
+from fivefold.core.types import Array, Indices
+from fivefold.optim.proximal.coordinate_descent import ColumnProducts, ResidualPoint
 from fivefold.optim.proximal.coordinate_descent_loops import column_passes, row_products, sparse_passes
 from fivefold.optim.proximal.quadratic_net import FactorQuadratic
 
@@ -35,15 +35,17 @@ class GramProducts(ColumnProducts):
         self.G, self.q, self.target_square = np.ascontiguousarray(G), q, total
         self.norms = self.G.diagonal().copy()
 
-    def residual_point(self, x: Array, among: Index | None) -> tuple[ResidualPoint, bool]:
+    def residual_point(self, x: Array, among: Indices | None) -> tuple[ResidualPoint, bool]:
         pull = self.q - self.G @ x
         # |y - Zx|^2 = |y|^2 - x'(q + pull)
         return ResidualPoint(x, pull, max(self.target_square - float(np.vdot(x, self.q + pull)), 0.0)), True
 
-    def gram_block(self, W: Index) -> tuple[Array, Array]:
+    def gram_block(self, W: Indices) -> tuple[Array, Array]:
         return self.G, self.q
 
-    def passes(self, x: Array, W: Index, l1: float, l2: float, positive: bool, tolerance: float) -> Callable[[], bool]:
+    def passes(
+        self, x: Array, W: Indices, l1: float, l2: float, positive: bool, tolerance: float
+    ) -> Callable[[], bool]:
         raise TypeError("a Gram matrix has no residual: its passes are coordinate_descent_loops.gram_passes")
 
 
@@ -63,7 +65,7 @@ class _StoredColumns(ColumnProducts):
         """Z'r."""
 
     @abstractmethod
-    def some_correlations(self, r: Array, among: Index) -> Array:
+    def some_correlations(self, r: Array, among: Indices) -> Array:
         """Z'r of some columns, zero elsewhere."""
 
     @abstractmethod
@@ -71,24 +73,24 @@ class _StoredColumns(ColumnProducts):
         """Zx."""
 
     @abstractmethod
-    def products(self, new: Index, old: Index) -> Array:
+    def products(self, new: Indices, old: Indices) -> Array:
         """(new, old) entries of Z'Z."""
 
-    def residual_point(self, x: Array, among: Index | None) -> tuple[ResidualPoint, bool]:
+    def residual_point(self, x: Array, among: Indices | None) -> tuple[ResidualPoint, bool]:
         r = self.y - self.predictions(x)
         square = float(np.vdot(r, r))
         if among is not None and len(among) < LOOP_COLUMN_SHARE * len(x):
             return ResidualPoint(x, self.some_correlations(r, among), square), False
         return ResidualPoint(x, self.correlations(r), square), True
 
-    def gram_block(self, W: Index) -> tuple[Array, Array]:
+    def gram_block(self, W: Indices) -> tuple[Array, Array]:
         new = W[self.place[W] < 0]
         if len(new):
             self._extend_block(new)
         at = self.place[W]
         return self.kept[np.ix_(at, at)], self.q[W]
 
-    def _extend_block(self, new: Index) -> None:
+    def _extend_block(self, new: Indices) -> None:
         lo, hi = self.count, self.count + len(new)
         if hi > len(self.kept):
             grown = np.empty((2 * hi, 2 * hi))
@@ -114,7 +116,7 @@ class DenseProducts(_StoredColumns):
     def correlations(self, r: Array) -> Array:
         return np.concatenate(map_parts(lambda lo, hi: self.Z[lo:hi] @ r, len(self.Z), rows=MIN_PANEL_COLUMNS))
 
-    def some_correlations(self, r: Array, among: Index) -> Array:
+    def some_correlations(self, r: Array, among: Indices) -> Array:
         out = np.zeros((len(self.Z), *r.shape[1:]))
         if r.ndim > 1:
             out[among] = self.Z[among] @ r
@@ -126,13 +128,15 @@ class DenseProducts(_StoredColumns):
         on = np.flatnonzero(x if x.ndim == 1 else x.any(axis=1))
         return self.Z[on].T @ x[on]
 
-    def products(self, new: Index, old: Index) -> Array:
+    def products(self, new: Indices, old: Indices) -> Array:
         return self.Z[new] @ self.Z[old].T
 
-    def factor(self, W: Index) -> FactorQuadratic | None:
+    def factor(self, W: Indices) -> FactorQuadratic | None:
         return FactorQuadratic(self.Z if len(W) == len(self.Z) else self.Z[W], self.y) if self.y.ndim == 1 else None
 
-    def passes(self, x: Array, W: Index, l1: float, l2: float, positive: bool, tolerance: float) -> Callable[[], bool]:
+    def passes(
+        self, x: Array, W: Indices, l1: float, l2: float, positive: bool, tolerance: float
+    ) -> Callable[[], bool]:
         strengths = np.full(len(x), l1), np.full(len(x), l2)
 
         def one_pass() -> bool:
@@ -158,7 +162,7 @@ class SparseProducts(_StoredColumns):
         along = self.root @ r
         return np.asarray(self.St @ r) - (self.centre * along if r.ndim == 1 else np.outer(self.centre, along))
 
-    def some_correlations(self, r: Array, among: Index) -> Array:
+    def some_correlations(self, r: Array, among: Indices) -> Array:
         out, along = np.zeros((len(self.centre), *r.shape[1:])), self.root @ r
         shift = self.centre[among] * along if r.ndim == 1 else np.outer(self.centre[among], along)
         out[among] = self.St[among] @ r - shift
@@ -168,12 +172,14 @@ class SparseProducts(_StoredColumns):
         shift = self.centre @ x
         return np.asarray(self.S @ x) - (self.root * shift if x.ndim == 1 else np.outer(self.root, shift))
 
-    def products(self, new: Index, old: Index) -> Array:
+    def products(self, new: Indices, old: Indices) -> Array:
         P = (self.St[new] @ self.S[:, old]).toarray()
         c, m = self.centre, self.mass
         return P - np.outer(c[new], m[old]) - np.outer(m[new], c[old]) + self.weight * np.outer(c[new], c[old])
 
-    def passes(self, x: Array, W: Index, l1: float, l2: float, positive: bool, tolerance: float) -> Callable[[], bool]:
+    def passes(
+        self, x: Array, W: Indices, l1: float, l2: float, positive: bool, tolerance: float
+    ) -> Callable[[], bool]:
         strengths = np.full(len(x), l1), np.full(len(x), l2)
         S, own = self.S, (self.centre, self.root, self.norms)
 

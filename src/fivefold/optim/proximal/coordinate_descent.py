@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import Objective
 from fivefold.optim.proximal.coordinate_descent_loops import group_passes
@@ -39,7 +39,6 @@ from fivefold.optim.proximal.quadratic_net import (
     ROUNDING_GAIN,
     FactorQuadratic,
     GramQuadratic,
-    Index,
     Quadratic,
     largest_gain,
     row_lengths,
@@ -77,7 +76,7 @@ class ColumnProducts(ABC):
     q: Array  # Z'y
     last: ResidualPoint | None = None  # a path, and the loop of a solver, ask for the same point several times
 
-    def at(self, x: Array, among: Index | None = None) -> ResidualPoint:
+    def at(self, x: Array, among: Indices | None = None) -> ResidualPoint:
         """The point x; with `among` possibly the correlations of these columns only, and zero elsewhere."""
         if self.last is not None and (self.last.x is x or np.array_equal(self.last.x, x)):
             return self.last
@@ -87,19 +86,21 @@ class ColumnProducts(ABC):
         return point
 
     @abstractmethod
-    def residual_point(self, x: Array, among: Index | None) -> tuple[ResidualPoint, bool]:
+    def residual_point(self, x: Array, among: Indices | None) -> tuple[ResidualPoint, bool]:
         """The point x, and whether it has the correlations of every column."""
 
     @abstractmethod
-    def gram_block(self, W: Index) -> tuple[Array, Array]:
+    def gram_block(self, W: Indices) -> tuple[Array, Array]:
         """Z'Z among the columns W, and their Z'y."""
 
-    def factor(self, W: Index) -> FactorQuadratic | None:
+    def factor(self, W: Indices) -> FactorQuadratic | None:
         """The columns W themselves, where they are stored and each has one coefficient."""
         return None
 
     @abstractmethod
-    def passes(self, x: Array, W: Index, l1: float, l2: float, positive: bool, tolerance: float) -> Callable[[], bool]:
+    def passes(
+        self, x: Array, W: Indices, l1: float, l2: float, positive: bool, tolerance: float
+    ) -> Callable[[], bool]:
         """A function that makes one pass over W through the residual, x in place; true if nothing was gained."""
 
 
@@ -151,7 +152,7 @@ class ElasticNetObjective(Objective):
         """How strongly each coordinate is pulled from zero; up to l1 it stays there."""
         return self._sizes(point.correlations - self.l2 * point.x)
 
-    def unscreened(self, point: ResidualPoint, gap: float) -> Index:
+    def unscreened(self, point: ResidualPoint, gap: float) -> Indices:
         """Coordinates that gap-safe screening cannot prove to be zero at the minimum."""
         reach = np.sqrt(2 * gap * (self.data.norms + self.l2))
         return np.flatnonzero(
@@ -196,8 +197,8 @@ class CoordinateDescent(Solver):
         return State(x, value, gap, (new, alive, len(W)))
 
     def _working_set(
-        self, objective: ElasticNetObjective, point: ResidualPoint, alive: Index | None, size: int
-    ) -> Index:
+        self, objective: ElasticNetObjective, point: ResidualPoint, alive: Indices | None, size: int
+    ) -> Indices:
         d = len(point.x)
         if objective.data.has_gram:
             return np.arange(d)
@@ -213,7 +214,7 @@ class CoordinateDescent(Solver):
         pull = np.where(on, np.inf, objective.pulls(point)[among])
         return np.sort(among[np.argpartition(-pull, wanted)[:wanted]])
 
-    def _order(self, size: int) -> Index:
+    def _order(self, size: int) -> Indices:
         return np.arange(size) if self.rng is None else self.rng.permutation(size)
 
     def _solve_number_net(self, quadratic: Quadratic, objective: ElasticNetObjective, x: Array) -> Array:
@@ -246,7 +247,7 @@ class CoordinateDescent(Solver):
         strengths = np.full(len(q), l1), np.full(len(q), l2)
         return semismooth_newton(gram_root(G), q, *strengths, x, positive=False, finish=settled)
 
-    def _by_residual(self, objective: ElasticNetObjective, x: Array, W: Index) -> Array:
+    def _by_residual(self, objective: ElasticNetObjective, x: Array, W: Indices) -> Array:
         l1, l2, data = objective.l1, objective.l2, objective.data
         tolerance = ROUNDING_GAIN * data.target_square
         one_pass = data.passes(x, W[self._order(len(W))], l1, l2, objective.positive, tolerance)

@@ -15,18 +15,13 @@ Friedman, Hastie & Tibshirani (2010); Li, Sun & Toh (2018).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.proximal.coordinate_descent_loops import column_passes, gram_passes
 from fivefold.optim.proximal.semismooth_newton import gram_root, semismooth_newton
-
-Index = NDArray[np.int64]
 
 MAX_ROUNDS = 3  # rounds of passes and an exact step before Newton steps take over
 FIRST_PASSES = 8  # passes before the first exact step, doubled in each round
@@ -48,7 +43,7 @@ class Quadratic(ABC):
         """q - Gx, minus the gradient."""
 
     @abstractmethod
-    def block(self, A: Index) -> Array:
+    def block(self, A: Indices) -> Array:
         """G among the columns A."""
 
     @abstractmethod
@@ -61,26 +56,21 @@ class Quadratic(ABC):
 
     @abstractmethod
     def passes(
-        self, x: Array, l1: Array, l2: Array, positive: bool, order: Index, tolerance: float, count: int
+        self, x: Array, l1: Array, l2: Array, positive: bool, order: Indices, tolerance: float, count: int
     ) -> None:
         """Passes over the coordinates of `order`, x in place, until none gains more than the tolerance."""
 
 
-@dataclass(frozen=True)
 class GramQuadratic(Quadratic):
     """G as a matrix (d, d)."""
 
-    G: Array
-    q: Array
-
-    @cached_property
-    def diagonal(self) -> Array:  # type: ignore[override]
-        return self.G.diagonal()
+    def __init__(self, G: Array, q: Array) -> None:
+        self.G, self.q, self.diagonal = G, q, G.diagonal()
 
     def pull(self, x: Array) -> Array:
         return self.q - self.G @ x
 
-    def block(self, A: Index) -> Array:
+    def block(self, A: Indices) -> Array:
         return self.G[A[:, None], A]
 
     def root(self) -> Array:
@@ -90,25 +80,17 @@ class GramQuadratic(Quadratic):
         return len(self.q)
 
     def passes(
-        self, x: Array, l1: Array, l2: Array, positive: bool, order: Index, tolerance: float, count: int
+        self, x: Array, l1: Array, l2: Array, positive: bool, order: Indices, tolerance: float, count: int
     ) -> None:
         gram_passes(self.G, self.pull(x), x, l1, l2, positive, order, tolerance, count)
 
 
-@dataclass(frozen=True)
 class FactorQuadratic(Quadratic):
     """G = Z'Z and q = Z'y; `columns` are those of Z, as the rows of an array (d, r)."""
 
-    columns: Array
-    y: Array
-
-    @cached_property
-    def q(self) -> Array:  # type: ignore[override]
-        return self.columns @ self.y
-
-    @cached_property
-    def diagonal(self) -> Array:  # type: ignore[override]
-        return np.einsum("ij,ij->i", self.columns, self.columns)
+    def __init__(self, columns: Array, y: Array) -> None:
+        self.columns, self.y, self.q = columns, y, columns @ y
+        self.diagonal = np.einsum("ij,ij->i", columns, columns)
 
     def residual(self, x: Array) -> Array:
         """y - Zx."""
@@ -118,7 +100,7 @@ class FactorQuadratic(Quadratic):
     def pull(self, x: Array) -> Array:
         return self.columns @ self.residual(x)
 
-    def block(self, A: Index) -> Array:
+    def block(self, A: Indices) -> Array:
         Z = self.columns[A]
         return Z @ Z.T
 
@@ -129,7 +111,7 @@ class FactorQuadratic(Quadratic):
         return len(self.q) if l2.min(initial=np.inf) > 0 else len(self.y)
 
     def passes(
-        self, x: Array, l1: Array, l2: Array, positive: bool, order: Index, tolerance: float, count: int
+        self, x: Array, l1: Array, l2: Array, positive: bool, order: Indices, tolerance: float, count: int
     ) -> None:
         column_passes(self.columns, self.diagonal, self.residual(x), x, l1, l2, positive, order, tolerance, count)
 
@@ -141,7 +123,7 @@ def solve_quadratic_net(
     x0: Array,
     *,
     positive: bool = False,
-    order: Index | None = None,
+    order: Indices | None = None,
     rounds: int = MAX_ROUNDS,
 ) -> Array:
     """The minimum of F from x0, strengths a number, or one per coordinate.
@@ -164,7 +146,7 @@ def solve_quadratic_net(
         return x, exact and _is_held(quadratic.pull(x) - l2 * x, x, l1 + slack, positive)
 
     for i in range(rounds):
-        count = (FIRST_PASSES << i) + np.count_nonzero(x) // COLUMNS_PER_PASS
+        count = (FIRST_PASSES << i) + int(np.count_nonzero(x)) // COLUMNS_PER_PASS
         quadratic.passes(x, l1, l2, positive, order, tolerance, count)
         x, done = settled(x, 1)
         if done:

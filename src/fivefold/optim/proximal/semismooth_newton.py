@@ -55,7 +55,7 @@ def semismooth_newton(
     unit, axis = _column_lengths(np.einsum("ij,ij->j", Z, Z)), (slice(None),) + (None,) * (q.ndim - 1)
     Z = Z / unit
     c, a, b = q / unit[axis], (l1 / unit)[axis], (l2 / unit**2)[axis]
-    x = x0 * unit[axis]
+    x: Array = x0 * unit[axis]
     s = max(
         MIN_FIRST_PROX, min(float(np.abs(x).max()) / max(float(a.max()), MIN_DIVISOR), MAX_FIRST_PROX)
     )  # from this s on the penalty moves x noticeably
