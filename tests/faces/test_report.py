@@ -25,7 +25,8 @@ from fivefold.study.running.run import LearnerOutcome
 from fivefold.study.tables.dataset import BadInput, load
 
 VOID = {"meta", "link", "br", "wbr", "img", "hr", "input"}
-PHASES = ("task", "data", "features", "models", "training", "evaluation")  # in order
+EVIDENCE = ["result", "comparison", "holdout", "learned", "errors"]  # sections that every finished study has, in order
+PHASES = ["task", "data", "features", "models", "training", "evaluation"]  # in order
 ODD = "a|b <i>&amp;</i> $x_{ 東京"  # a name that is neither HTML nor Markdown nor mathematics
 
 
@@ -148,10 +149,10 @@ def test_every_figure_has_a_text_alternative_and_follows_the_width_of_the_page(p
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_there_is_a_section_a_phase_between_the_result_and_how_to_do_it_again(pages, studies, name):
+def test_the_evidence_comes_first_and_then_a_section_per_phase(pages, studies, name):
     """D-02: a run report must contain one section per phase; evaluation uses data never seen in phases 4 and 5."""
     found = Reader(pages[name][0])
-    assert found.sections == ["result", *PHASES, "reproduce"]
+    assert [name for name in found.sections if name != "next"] == [*EVIDENCE, *PHASES, "reproduce"]
     for judged in studies[name].judged:
         for split, fold in zip(studies[name].plan.splits, judged.outcome.folds, strict=True):
             assert not set(fold.test) & set(split.train)

@@ -3,7 +3,7 @@
 log loss           - mean log p(y_i | x_i)             p at least MIN_PROBABILITY, so that no error costs infinitely
 accuracy           share of rows with the right class
 balanced accuracy  mean over the classes of the share found
-F1                 mean over the classes of 2 PR / (P + R), P precision and R recall
+macro F1           mean over the classes of 2 PR / (P + R), P precision and R recall
 AUC                mean over the classes k of P(p_k of a row of k > p_k of another row)
 RMSE               sqrt(mean (y_i - f(x_i))^2)
 MAE                mean |y_i - f(x_i)|
@@ -143,7 +143,7 @@ SCORES = {
         Score("log_loss", "log loss", "classification", False, 0.0, np.inf, log_loss),
         Score("accuracy", "accuracy", "classification", True, 0.0, 1.0, accuracy),
         Score("balanced_accuracy", "balanced accuracy", "classification", True, 0.0, 1.0, balanced_accuracy),
-        Score("f1", "F1", "classification", True, 0.0, 1.0, f1),
+        Score("f1", "macro F1", "classification", True, 0.0, 1.0, f1),
         Score("auc", "AUC", "classification", True, 0.0, 1.0, auc),
         Score("rmse", "RMSE", "regression", False, 0.0, np.inf, rmse),
         Score("r2", "R2", "regression", True, -np.inf, 1.0, r2),

@@ -40,7 +40,10 @@ def forest(
     width: float = 4.6,
     ax: Axes | None = None,
 ) -> Axes:
-    """A mark at each mean and a line over its interval; a mean outside `within` is an arrow with its number."""
+    """A mark at each mean and a line over its interval.
+
+    A mean outside `within` is an arrow with its number, and an interval that goes on outside ends in an arrow.
+    """
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -53,6 +56,9 @@ def forest(
         if low <= bar.mean <= high:
             ends = np.clip([bar.low, bar.high], low - pad, high + pad)
             ax.plot(ends, [i, i], color=ink, lw=1.8, solid_capstyle="butt")
+            for end, beyond, tip in ((ends[0], bar.low < low - pad, "<"), (ends[1], bar.high > high + pad, ">")):
+                if beyond:
+                    ax.plot([end], [i], marker=tip, color=ink, markersize=4.5, ls="")
             ax.plot([bar.mean], [i], marker=marker, color=ink, markersize=9 if marker == "*" else 5.5, ls="")
         else:
             _beyond(ax, bar.mean, i, low - pad if bar.mean < low else high + pad, ink)

@@ -1,7 +1,12 @@
 """The report of a study: one HTML file that opens from disk, and the same tables as Markdown.
 
-The sections follow the phases of a design: state the task, collect the data, extract features, choose models, train
-them, evaluate them on unseen rows. The result comes first, how to reproduce it last.
+Evidence comes first: the result, which differences are real, the hold-out, what the winner learned, where it is wrong
+and what to do about it. Below it, folded, stands how the study was done, phase by phase: the task, the data, the
+features, the models, training, evaluation, and how to reproduce it.
+
+A section is a function of the results in a module of its own; SECTIONS is their order, and a section without blocks is
+left out. A new kind of block is a class in blocks.py, a template blocks/KIND.html among the templates, and a writer in
+page.py for Markdown.
 """
 
 from __future__ import annotations
@@ -11,13 +16,32 @@ from pathlib import Path
 from fivefold.study.formatting import format_count
 from fivefold.study.judging.results import Results
 from fivefold.study.report.blocks import Page
-from fivefold.study.report.evaluation import evaluation_section, reproduction_section
 from fivefold.study.report.headline import result_section
+from fivefold.study.report.holdout_certificate import holdout_section
+from fivefold.study.report.learner_comparison import comparison_section
+from fivefold.study.report.next_steps import next_steps_section
 from fivefold.study.report.page import save_text, to_html, to_markdown
-from fivefold.study.report.phases import data_section, features_section, models_section, task_section, training_section
+from fivefold.study.report.phases import (
+    data_section,
+    evaluation_section,
+    features_section,
+    models_section,
+    task_section,
+    training_section,
+)
+from fivefold.study.report.prediction_errors import errors_section
+from fivefold.study.report.reproduction import reproduction_section
+from fivefold.study.report.winner_explanation import explanation_section
 
-SECTIONS = (
+EVIDENCE = (
     result_section,
+    comparison_section,
+    holdout_section,
+    explanation_section,
+    errors_section,
+    next_steps_section,
+)
+METHOD = (
     task_section,
     data_section,
     features_section,
@@ -26,6 +50,7 @@ SECTIONS = (
     evaluation_section,
     reproduction_section,
 )
+SECTIONS = (*EVIDENCE, *METHOD)
 
 
 def write_report(results: Results, folder: Path) -> Path:
@@ -38,10 +63,11 @@ def write_report(results: Results, folder: Path) -> Path:
 def build_page(results: Results) -> Page:
     """The contents of the report, before they are written as HTML or Markdown."""
     plan = results.plan
+    sections = [section(results) for section in SECTIONS]
     return Page(
         f"Study of {plan.data.name}",
         f"Which of {format_count(len(plan.learners), 'learner')} predicts {plan.data.target!r} best? Nested "
         f"cross-validation, {format_count(len(plan.splits), 'split')}, {format_count(len(plan.data.y), 'row')}.",
-        tuple(section(results) for section in SECTIONS),
+        tuple(section for section in sections if section.blocks),
         f"Written by fivefold {results.environment.get('fivefold', '')}. It needs no network and contains no script.",
     )

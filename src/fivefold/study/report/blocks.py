@@ -105,11 +105,16 @@ Block = Paragraph | SubHeading | BulletList | KeyFigures | TableBlock | Figure |
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the report; links go to its name."""
+    """A section of the report; links go to its name.
+
+    A folded one tells how the study was done: it stands below the evidence, closed, with a summary beside its title.
+    """
 
     name: str
     title: str
     blocks: tuple[Block, ...]
+    folded: bool = False
+    summary: str = ""
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,9 @@ def score_figure(results: Results) -> Figure:
             1,
             ForestRow("best, chosen inside", *_mean_and_interval(results.inside.estimates[score.name]), None, "other"),
         )
+    low, high = _axis_window(results)
+    cut = any(not low <= value <= high for bar in bars for value in (bar.mean, bar.low, bar.high))
+    rest = " The axis covers the learners; an arrow points to what lies beyond it." if cut else ""
     better = "larger is better" if score.larger_is_better else "smaller is better"
     said = "; ".join(f"{bar.name} {bar.mean:.3g} ({bar.low:.3g} to {bar.high:.3g})" for bar in bars)
     return draw_figure(
@@ -94,12 +97,13 @@ def score_figure(results: Results) -> Figure:
         lambda ax: forest(
             bars,
             f"{score.title}, {better}",
-            within=_axis_window(results),
+            within=(low, high),
             beside="on training rows (optimistic)",
             ax=ax,
         ),
         f"Mean {score.title} of each learner with its 95 % interval: {said}.",
-        f"Mean {score.title} over {len(results.plan.splits)} splits with 95 % intervals. Grey squares are baselines.",
+        f"Mean {score.title} over {len(results.plan.splits)} splits with 95 % intervals. Grey squares are baselines."
+        f"{rest}",
         width=4.2,
         height=0.95 + 0.24 * len(bars),
     )
@@ -240,16 +244,21 @@ def best_threshold(one: OutOfFoldPredictions, positive: Label, costs: Costs) -> 
 
 
 def _axis_window(results: Results) -> tuple[float, float]:
-    """The range of the axis: all learners that are not far worse than the best baseline."""
-    score, judged = results.score, results.judged
-    loss = {j.name: score.loss(j.estimates[score.name].mean) for j in judged}
-    least = [loss[j.name] for j in results.baselines] or list(loss.values())
-    far = loss[judged[0].name] + 2.0 * max(min(least) - loss[judged[0].name], 0.0)
-    near = [j for j in judged if loss[j.name] <= far] or [judged[0]]
-    numbers = [end for j in near for end in (j.estimates[score.name].low, j.estimates[score.name].high)]
-    numbers += [value for j in near if (value := mean_train_score(j, score.name)) is not None]
-    finite = [value for value in numbers if np.isfinite(value)]
-    return min(finite), max(finite)
+    """The range of the axis: that of the learners which beat every baseline, or of all learners if none does.
+
+    An interval extends the axis by no more than the range of the means or the median width, so that a single wide one
+    does not flatten the rest.
+    """
+    score = results.score
+    learners = [j.estimates[score.name] for j in results.judged if not j.outcome.learner.baseline]
+    least = min((score.loss(j.estimates[score.name].mean) for j in results.baselines), default=np.inf)
+    near = [found for found in learners if score.loss(found.mean) < least] or learners
+    near = near or [j.estimates[score.name] for j in results.judged]
+    means = [found.mean for found in near]
+    room = max(max(means) - min(means), float(np.median([found.high - found.low for found in near])))
+    ends = [np.clip(end, min(means) - room, max(means) + room) for found in near for end in (found.low, found.high)]
+    finite = [float(value) for value in (*means, *ends) if np.isfinite(value)]
+    return max(min(finite), score.low), min(max(finite), score.high)
 
 
 def _mean_and_interval(estimate: Estimate) -> tuple[float, float, float]:

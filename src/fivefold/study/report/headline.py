@@ -1,4 +1,4 @@
-"""The first section: which learner won, which ones tie with it, and the table of all."""
+"""The first section: which learner won, which ones tie with it, what to beware of, and the table of all."""
 
 from __future__ import annotations
 
@@ -17,29 +17,55 @@ from fivefold.study.formatting import (
 )
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.report import figures
-from fivefold.study.report.blocks import Block, BulletList, Cell, KeyFigures, Paragraph, Section, TableBlock
+from fivefold.study.report.blocks import (
+    Block,
+    BulletList,
+    Cell,
+    CollapsedBlocks,
+    Figure,
+    FigureRow,
+    KeyFigures,
+    Paragraph,
+    Section,
+    SubHeading,
+    TableBlock,
+)
 
 MIN_GAIN_KEPT = (
     0.5  # overfitting: less than this share of the gain over the baseline on training rows remains on unseen rows
 )
 MIN_GAIN = 0.1  # underfitting: less than this share of the possible gain over the baseline, even on training rows
-FIT_VERDICTS = {"over": "overfits", "under": "underfits", "": ""}
+PROBABILITY_SCORES = ("log_loss", "brier")  # a learner that is too sure of itself loses by these alone
+FIT_VERDICTS = {"over": "overfits", "under": "underfits", "sure": "overconfident", "": ""}
 
-FitReading = Literal["over", "under", ""]
+FitReading = Literal["over", "under", "sure", ""]
 
 
 def result_section(results: Results) -> Section:
     """The result in a few sentences, a few numbers and one table."""
     if not results.judged:
-        return Section("result", "The result", (Paragraph("Every learner failed; see Training for the reasons."),))
+        failed = Paragraph("Every learner failed; the section on training gives the reasons.")
+        return Section("result", "The result", (failed, *_caution_blocks(results)))
     blocks: tuple[Block, ...] = (
         Paragraph(verdict(results)),
         KeyFigures(tuple(_key_figures(results))),
-        figures.score_figure(results),
+        *_caution_blocks(results),
+        FigureRow(result_figures(results)),
         leaderboard(results),
-        BulletList(tuple(_legend(results))),
+        CollapsedBlocks("How to read this table", (BulletList(tuple(_legend(results))),)),
     )
     return Section("result", "The result", blocks)
+
+
+def result_figures(results: Results) -> tuple[Figure, ...]:
+    """The scores of the learners at a glance."""
+    return (figures.score_figure(results),)
+
+
+def _caution_blocks(results: Results) -> list[Block]:
+    """What makes the results less certain than they look, from the table, the plan and the run."""
+    found = (*results.plan.data.warnings, *results.plan.warnings, *results.strikes)
+    return [SubHeading("Before you trust it"), BulletList(found)] if found else []
 
 
 def verdict(results: Results) -> str:
@@ -112,12 +138,28 @@ def read_fit(train: float, test: float, baseline: float, perfect: float) -> FitR
 
 
 def learner_fit(results: Results, judged: LearnerResult) -> FitReading:
-    """The reading of a learner against the best baseline; empty for a baseline."""
-    score, train = results.score, figures.mean_train_score(judged, results.score.name)
-    if train is None or not results.baselines or judged.outcome.learner.baseline:
+    """The reading of a learner against the best baseline; empty for a baseline.
+
+    By a score of probabilities, a learner that is too sure of itself can be worse than the baseline even on training
+    rows. If it is neither over- nor underfitted by its classes, its fault is overconfidence.
+    """
+    if judged.outcome.learner.baseline:
         return ""
-    baseline = results.baselines[0].estimates[score.name].mean
-    return read_fit(*map(score.loss, (train, judged.estimates[score.name].mean, baseline, score.perfect)))
+    reading = _reading_by(results.score, results, judged)
+    if reading and results.score.name in PROBABILITY_SCORES:
+        by_class = [score for score in results.plan.shown if score.name not in PROBABILITY_SCORES]
+        if by_class and not _reading_by(by_class[0], results, judged):
+            return "sure"
+    return reading
+
+
+def _reading_by(score: Score, results: Results, judged: LearnerResult) -> FitReading:
+    train = figures.mean_train_score(judged, score.name)
+    if train is None or not results.baselines:
+        return ""
+    baseline = min(score.loss(other.estimates[score.name].mean) for other in results.baselines)
+    test = score.loss(judged.estimates[score.name].mean)
+    return read_fit(score.loss(train), test, baseline, score.loss(score.perfect))
 
 
 def _learner_row(results: Results, judged: LearnerResult, rank: int, digits: dict[str, int]) -> tuple[Cell, ...]:
@@ -184,7 +226,8 @@ def _legend(results: Results) -> list[str]:
         "the same test against the best, adjusted by Holm over all pairs of learners.",
         "The score on training rows is optimistic: it is shown for comparison only. A learner overfits if less than "
         "half of its gain over the baseline on training rows remains on unseen rows; it underfits if it gains almost "
-        "nothing even on training rows.",
+        "nothing even on training rows; it is overconfident if neither is true of its classes, but its probabilities "
+        "are too close to 0 and 1.",
         "Fit, predict and size are means over the splits: time to fit the chosen setting on all training rows, time to "
         "predict all test rows, bytes of the fitted model.",
     ]

@@ -15,7 +15,7 @@ from fivefold.core.storage.atomic_write import write_text
 from fivefold.study.formatting import escape_markdown
 from fivefold.study.report.blocks import Block, Cell, Page, TableBlock
 
-TEMPLATE_FOLDER = Path(__file__).parent
+TEMPLATE_FOLDER = Path(__file__).parent / "templates"  # page.html; blocks/KIND.html writes the blocks of a kind
 
 
 def to_html(page: Page) -> str:

@@ -1,4 +1,4 @@
-"""Phases 1 to 5 of a study: task, data, features, models, training; for phase 6 see `evaluation`."""
+"""How the study was done, phase by phase: task, data, features, models, training, evaluation; all of it folded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import astuple
 
 import numpy as np
 
+from fivefold.evaluation.scores import MIN_PROBABILITY
 from fivefold.study.formatting import KIND_NOUNS, first_names, format_count, format_number, format_setting, join_names
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.plan import Plan
@@ -32,6 +33,20 @@ MAX_COLUMNS_DRAWN = 24  # columns with a figure
 MAX_MISSING_COLUMNS = 30  # columns in the map of missing values
 MAX_COLUMNS_LISTED = 200  # columns in the table of columns
 MAX_SETTINGS_LISTED = 40  # settings listed per learner
+SCORE_MEANINGS = {
+    "log_loss": "the mean of -log p, where p is the probability given to the true class; p below "
+    f"{MIN_PROBABILITY:g} counts as {MIN_PROBABILITY:g}.",
+    "accuracy": "the share of rows given the right class.",
+    "balanced_accuracy": "the share found of each class, averaged over the classes.",
+    "f1": "the F1 of each class, the harmonic mean of its precision and recall, averaged over the classes with equal "
+    "weight.",
+    "auc": "the probability that a row of a class is given a higher probability of it than a row of another class, "
+    "averaged over the classes.",
+    "rmse": "the square root of the mean squared error, in the unit of the target.",
+    "r2": "the share of the variance of the target that is explained.",
+    "mae": "the mean absolute error, in the unit of the target.",
+    "correlation": "Pearson's correlation of target and prediction.",
+}
 
 
 def task_section(results: Results) -> Section:
@@ -52,7 +67,7 @@ def task_section(results: Results) -> Section:
         blocks.append(
             Paragraph(f"A useful learner must beat the baselines, which use no features: {join_names(baselines)}.")
         )
-    return Section("task", "1 · The task", tuple(blocks))
+    return Section("task", "1 · The task", tuple(blocks), folded=True, summary=f"{data.target}, by {score.title}")
 
 
 def data_section(results: Results) -> Section:
@@ -69,12 +84,16 @@ def data_section(results: Results) -> Section:
             f"the figures show the other {len(plan.rows):,}."
         )
     blocks: list[Block] = [Paragraph(said)]
-    if found := [*table.notes, *table.warnings]:
-        blocks += [SubHeading("Notes and warnings"), BulletList(tuple(found))]
+    if table.notes:
+        blocks += [SubHeading("How it was read"), BulletList(tuple(table.notes))]
     blocks += [SubHeading("Missing values"), *_missing_blocks(table, plan.rows)]
     blocks += [SubHeading("Distributions"), *_distribution_blocks(plan)]
     blocks.append(CollapsedBlocks("Every column and its kind", (_column_table(table),)))
-    return Section("data", "2 · The data", tuple(blocks))
+    missing = sum(column.missing for column in table.columns)
+    summary = f"{format_count(len(table.y), 'row')}, {format_count(len(table.columns), 'column')}" + (
+        f", {format_count(missing, 'missing value')}" if missing else ""
+    )
+    return Section("data", "2 · The data", tuple(blocks), folded=True, summary=summary)
 
 
 def features_section(results: Results) -> Section:
@@ -91,7 +110,7 @@ def features_section(results: Results) -> Section:
     ]
     for lines, names in groups.items():
         blocks += [SubHeading(f"For {join_names(names)}"), BulletList(lines)]
-    return Section("features", "3 · The features", tuple(blocks))
+    return Section("features", "3 · The features", tuple(blocks), folded=True, summary="prepared inside every fold")
 
 
 def models_section(results: Results) -> Section:
@@ -109,7 +128,8 @@ def models_section(results: Results) -> Section:
     if plan.skipped:
         skipped = tuple(text_cells(pair) for pair in plan.skipped.items())
         blocks.append(TableBlock("Left out", ("method", "reason"), skipped))
-    return Section("models", "4 · The models", tuple(blocks))
+    summary = format_count(len(plan.learners), "learner") + (f", {len(plan.skipped)} left out" if plan.skipped else "")
+    return Section("models", "4 · The models", tuple(blocks), folded=True, summary=summary)
 
 
 def training_section(results: Results) -> Section:
@@ -140,7 +160,27 @@ def training_section(results: Results) -> Section:
                 (TableBlock("Warnings", ("learner", "warning"), rows),),
             )
         )
-    return Section("training", "5 · Training", tuple(blocks))
+    summary = format_count(len(results.plan.splits), "split") + (
+        f", {format_count(len(results.failed), 'learner')} failed" if results.failed else ""
+    )
+    return Section("training", "5 · Training", tuple(blocks), folded=True, summary=summary)
+
+
+def evaluation_section(results: Results) -> Section:
+    """Phase 6: how the evidence above was computed."""
+    plan = results.plan
+    said = (
+        "Every score is of rows that the model was neither trained nor tuned on. The number of a learner is the mean "
+        f"over {format_count(len(plan.splits), 'split')}; its interval allows for the training rows that splits share."
+    )
+    if len(plan.holdout):
+        said += (
+            f" The {format_count(len(plan.holdout), 'row')} of the hold-out played no part in this: they judge the "
+            "saved model, once."
+        )
+    meanings = [f"{score.title}: {SCORE_MEANINGS[score.name]}" for score in plan.scores if score.name in SCORE_MEANINGS]
+    blocks = (Paragraph(said), SubHeading("The scores"), BulletList(tuple(meanings)))
+    return Section("evaluation", "6 · Evaluation", blocks, folded=True, summary="what the scores mean")
 
 
 def _describe_splits(plan: Plan) -> str:
