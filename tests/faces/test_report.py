@@ -3,91 +3,26 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from report_pages import Reader, studied
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
 from fivefold.evaluation.comparison import friedman_test
 from fivefold.study import report
-from fivefold.study.judging.final_holdout import open_holdout
 from fivefold.study.judging.inspection import learning_curve, permutation_importances
-from fivefold.study.judging.results import judge_outcomes, results_to_json
+from fivefold.study.judging.results import results_to_json
 from fivefold.study.judging.study_comparison import compare_studies
-from fivefold.study.planning.plan import make_plan
 from fivefold.study.report.headline import learner_fit, read_fit
 from fivefold.study.report.page import to_html, to_markdown
-from fivefold.study.running.fold import evaluate_fold, tune_and_fit
-from fivefold.study.running.journal import Journal
 from fivefold.study.running.run import LearnerOutcome
-from fivefold.study.tables.dataset import BadInput, load
+from fivefold.study.tables.dataset import BadInput
 
-VOID = {"meta", "link", "br", "wbr", "img", "hr", "input"}
 EVIDENCE = ["result", "comparison", "holdout", "learned", "errors"]  # sections that every finished study has, in order
 PHASES = ["task", "data", "features", "models", "training", "evaluation"]  # in order
 ODD = "a|b <i>&amp;</i> $x_{ 東京"  # a name that is neither HTML nor Markdown nor mathematics
-
-
-class Reader(HTMLParser):
-    """What a page holds; fails where an element is closed that is not open."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.attributes, self.ids, self.figures = [], [], [], []
-        self.tables, self.sections, self.text = {}, [], []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.attributes.append((tag, found))
-        self.ids += [found["id"]] if "id" in found else []
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "section":
-            self.sections.append(found["id"])
-        if tag == "svg":
-            self.figures.append({"labelled": found.get("aria-labelledby"), "title": "", "role": found.get("role")})
-        if tag == "table":
-            self.rows = self.tables.setdefault(found.get("id"), [])
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append({"text": "", **found})
-
-    def handle_startendtag(self, tag, attrs):
-        self.attributes.append((tag, dict(attrs)))
-        self.ids += [dict(attrs)["id"]] if "id" in dict(attrs) else []
-
-    def handle_endtag(self, tag):
-        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}"
-        self.open.pop()
-
-    def handle_data(self, data):
-        self.text.append(data)
-        if self.open[-1:] == ["title"] and "svg" in self.open:
-            self.figures[-1]["title"] += data
-        if self.open[-1:] in (["td"], ["th"]):
-            self.rows[-1][-1]["text"] += data
-
-
-def studied(source, target=None, names=("GaussianNB", "LinearDiscriminantAnalysis"), **options):
-    """A small study, in this process."""
-    plan = make_plan(load(source, target), names, **{"folds": 3, "repeats": 1, **options})
-    outcomes = [
-        LearnerOutcome(
-            learner, tuple(evaluate_fold(plan.data, learner, split, plan) for split in plan.splits), None, ()
-        )
-        for learner in plan.learners
-    ]
-    found = judge_outcomes(plan, outcomes)
-    if len(plan.holdout):
-        model, _ = tune_and_fit(plan.data, found.judged[0].outcome.learner, plan.rows, plan)
-        with Journal.create(":memory:", {}) as journal:
-            found = replace(found, holdout=open_holdout(plan, found.judged[0].name, model, journal))
-    return replace(found, command=f"fivefold study {source} --seed 0")
 
 
 def table_with_gaps(path):

@@ -87,7 +87,7 @@ def score_figure(results: Results) -> Figure:
             1,
             ForestRow("best, chosen inside", *_mean_and_interval(results.inside.estimates[score.name]), None, "other"),
         )
-    low, high = _axis_window(results)
+    low, high = score_window(results)
     cut = any(not low <= value <= high for bar in bars for value in (bar.mean, bar.low, bar.high))
     rest = " The axis covers the learners; an arrow points to what lies beyond it." if cut else ""
     better = "larger is better" if score.larger_is_better else "smaller is better"
@@ -243,7 +243,7 @@ def best_threshold(one: OutOfFoldPredictions, positive: Label, costs: Costs) -> 
     return sweep_thresholds(one.y, one.of_class(positive), positive=positive).best(costs)
 
 
-def _axis_window(results: Results) -> tuple[float, float]:
+def score_window(results: Results) -> tuple[float, float]:
     """The range of the axis: that of the learners which beat every baseline, or of all learners if none does.
 
     An interval extends the axis by no more than the range of the means or the median width, so that a single wide one

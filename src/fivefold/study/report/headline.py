@@ -65,7 +65,7 @@ def result_figures(results: Results) -> tuple[Figure, ...]:
 def _caution_blocks(results: Results) -> list[Block]:
     """What makes the results less certain than they look, from the table, the plan and the run."""
     found = (*results.plan.data.warnings, *results.plan.warnings, *results.strikes)
-    return [SubHeading("Before you trust it"), BulletList(found)] if found else []
+    return [SubHeading("Before you rely on it"), BulletList(found)] if found else []
 
 
 def verdict(results: Results) -> str:
