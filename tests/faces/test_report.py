@@ -118,14 +118,23 @@ def test_the_leaderboard_holds_the_numbers_of_the_results_file(pages, studies, n
         assert abs(high - summary[scores[0]]["high"]) <= 1.01 * half
 
 
-def test_the_pairs_are_those_of_the_results_file(pages, studies):
-    held = results_to_json(studies["breast_cancer"])["pairs"]
-    _, *rows = Reader(pages["breast_cancer"][0]).tables["pairs"]
-    assert [(row[0]["text"], row[1]["text"]) for row in rows] == [(pair["a"], pair["b"]) for pair in held]
-    for row, pair in zip(rows, held, strict=True):
-        shown = [float(row[i]["data-value"]) for i in (2, 4, 5, 6)]
-        assert shown == [pair["difference"], pair["p_value"], pair["adjusted_p"], pair["probability"]["same"]]
-        assert (row[7]["text"] == "differ") == pair["differ"]
+def test_the_verdicts_are_those_of_the_results_file(pages, studies):
+    held = results_to_json(studies["breast_cancer"])["verdicts"]
+    _, *rows = Reader(pages["breast_cancer"][0]).tables["verdicts"]
+    assert [row[0]["text"].removesuffix(" (baseline)") for row in rows] == list(held["learners"])
+    words = {"worse": "worse", "equal": "practically equal", "undecided": "undecided"}
+    for row, verdict in zip(rows, held["learners"].values(), strict=True):
+        shown = [float(row[i]["data-value"]) for i in (1, 2, 3, 4, 5, 7, 9)]
+        assert shown == [
+            verdict["splits"]["estimate"],
+            verdict["splits"]["low"],
+            verdict["rows"]["low"],
+            verdict["fitted"]["low"],
+            verdict["p_value"],
+            verdict["brier"]["estimate"],
+            verdict["mcnemar"]["p_value"],
+        ]
+        assert row[6]["text"] == words[verdict["outcome"]]
 
 
 def test_markdown_has_the_same_tables_as_the_page(pages):
@@ -187,7 +196,7 @@ def test_failures_are_listed_with_their_reasons(studies):
     lost = LearnerOutcome(whole.judged[1].outcome.learner, (), "ArithmeticError: the stars stood wrong", ())
     partly = replace(whole, failed=(lost,))
     assert "the stars stood wrong" in to_html(report.build_page(partly))
-    none = replace(whole, judged=(), failed=(lost,), pairs=None, inside=None)
+    none = replace(whole, judged=(), failed=(lost,), versus_winner=None, pairs=None, inside=None)
     text = to_html(report.build_page(none))
     assert "Every learner failed" in text and "the stars stood wrong" in text
     assert Reader(text).open == []

@@ -91,7 +91,7 @@ def test_the_navigation_leads_to_every_section_evidence_first(page, text):
 
 
 def test_a_section_without_contents_is_left_out(study):
-    done = replace(study, judged=(), failed=(), pairs=None, inside=None, holdout=None)
+    done = replace(study, judged=(), failed=(), versus_winner=None, pairs=None, inside=None, holdout=None)
     names = Reader(to_html(report.build_page(done))).sections
     assert names[0] == "result" and not {"comparison", "learned", "errors", "next"} & set(names)
 

@@ -59,7 +59,7 @@ def test_a_study_without_data_is_of_wine_and_finds_that_it_can_be_learned(wine):
         "95 % interval",
         "(baseline)",
         "best, chosen inside each fold",
-        "At the 5 % level it is not",
+        "practically equal",
     ):
         assert words in shown.output
 
@@ -80,6 +80,16 @@ def test_the_table_says_everything(wine):
     means = [learner["summary"]["log_loss"]["mean"] for learner in table["learners"]]
     assert means == sorted(means)
     assert table["learners"][0]["loss_above_best"]["adjusted_p"] == 1.0
+    verdicts = table["verdicts"]
+    assert verdicts["best"] == table["learners"][0]["name"]
+    assert verdicts["units"] == f"{table['data']['rows'] - table['plan']['holdout']['rows']} rows"
+    assert list(verdicts["learners"]) == [learner["name"] for learner in table["learners"][1:]]
+    for learner in table["learners"][1:]:
+        verdict = verdicts["learners"][learner["name"]]
+        assert verdict["outcome"] == learner["loss_above_best"]["verdict"]
+        assert verdict["splits"]["estimate"] == pytest.approx(learner["loss_above_best"]["mean"], abs=1e-12)
+        assert verdict["fitted"]["low"] >= verdict["rows"]["low"]  # not widened for the training sets
+        assert verdict["mcnemar"]["best_only"] >= 0 and verdict["brier"]["low"] <= verdict["brier"]["high"]
     assert len(table["pairs"]) == 6  # of four learners
     assert all(pair["adjusted_p"] >= pair["p_value"] for pair in table["pairs"])
     assert all(sum(pair["probability"].values()) == pytest.approx(1) for pair in table["pairs"])
@@ -276,7 +286,7 @@ def test_regression_is_scored_by_root_mean_squared_error_and_has_no_certificate(
     assert table["plan"]["scores"][0] == "rmse"
     by_name = {learner["name"]: learner for learner in table["learners"]}
     assert by_name["Ridge"]["summary"]["r2"]["mean"] > 0.4 > 0.1 > by_name["MeanRegressor"]["summary"]["r2"]["mean"]
-    assert by_name["MeanRegressor"]["loss_above_best"]["significantly_worse"]
+    assert by_name["MeanRegressor"]["loss_above_best"]["verdict"] == "worse"
     assert table["holdout"]["certificate"] is None and table["holdout"]["scores"]["r2"] > 0.2
     assert "rows held out Ridge has RMSE" in shown.output
 
@@ -423,19 +433,19 @@ def imagined(inner=None, **losses):
     [
         (
             {"GaussianNB": 0.2, "LinearDiscriminantAnalysis": 0.5},
-            "Best: GaussianNB. It is significantly better than every other learner.",
+            "Best: GaussianNB. Every other learner is worse, by more than 0.011 in log loss.",
         ),
         (
             {"GaussianNB": 0.3, "LinearDiscriminantAnalysis": 0.3},
-            "At the 5 % level it is not significantly different from",
+            " may be as good or worse; there are too few rows to tell.",
         ),
         (
             {"GaussianNB": 2.0, "LinearDiscriminantAnalysis": 2.0, "MajorityClassifier": 0.9},
-            "Best: MajorityClassifier. It is significantly better than every other learner. It is a baseline",
+            "Best: MajorityClassifier. Every other learner is worse, by more than 0.011 in log loss. The best is a ",
         ),
         (
             {"GaussianNB": 0.9, "LinearDiscriminantAnalysis": 2.0, "MajorityClassifier": 0.91},
-            "It is not significantly better than the baseline MajorityClassifier: perhaps nothing was learned.",
+            "It is not shown to be better than the baseline MajorityClassifier: perhaps nothing was learned.",
         ),
     ],
 )
@@ -444,11 +454,15 @@ def test_the_verdict_says_what_the_table_shows(losses, said):
     assert said in str(results_table.verdict(imagined(**losses)))
 
 
-def test_the_winner_is_told_from_others_by_p_values_adjusted_for_all_pairs():
-    results = imagined(GaussianNB=0.3, LinearDiscriminantAnalysis=0.32)
+def test_the_verdict_allows_for_the_margin_and_the_family():
+    """Without predictions there are no rows to draw, and the splits decide at the whole level."""
+    results = imagined(GaussianNB=0.3, LinearDiscriminantAnalysis=0.35)
     second = results.judged[1]
-    assert second.versus_best.p_value < second.adjusted_p == results.pairs.pair("GaussianNB", second.name).adjusted_p
-    assert second.worse == (second.adjusted_p <= 0.05)
+    verdict, margin = second.verdict, results.versus_winner.margin
+    assert verdict.rows is None and results.versus_winner.units == ""
+    assert margin == pytest.approx(0.01 * np.log(3))  # three classes of fifty rows
+    assert second.versus_best.p_value < second.p_value == verdict.splits.p_value
+    assert second.worse == (second.p_value <= 0.05) == (verdict.splits.low > margin)
 
 
 def test_a_learner_compared_with_itself_has_difference_zero_and_p_one():
@@ -456,7 +470,8 @@ def test_a_learner_compared_with_itself_has_difference_zero_and_p_one():
     plan, best = results.plan, results.judged[0].outcome
     twin = replace(best, learner=replace(best.learner, method=replace(best.learner.method, name="Twin")))
     second = judge_outcomes(plan, [best, twin]).judged[1]
-    assert second.versus_best.mean == 0.0 and second.versus_best.p_value == second.adjusted_p == 1.0
+    assert second.versus_best.mean == 0.0 and second.versus_best.p_value == second.p_value == 1.0
+    assert second.verdict.outcome == "equal"
     pair = judge_outcomes(plan, [best, twin]).pairs.pairs[0]
     assert pair.comparison.estimate == 0.0 and pair.equivalence.within == 1.0
 

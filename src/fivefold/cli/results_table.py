@@ -28,7 +28,7 @@ from fivefold.study.planning.plan import Plan
 from fivefold.study.tables.dataset import Data
 
 TABLE_LEGENDS = (
-    "★ best   ≈ not significantly different at 5 %   p: corrected resampled t, Holm",
+    "★ best   ≈ practically equal   ? undecided   p: that it is worse by no more than the margin",
     f"{INNER_SELECTION_LABEL}: what to expect from taking the winner of a study",
 )
 MIN_COLUMNS = 5  # always shown: mark, learner, score, interval, p
@@ -139,7 +139,7 @@ def _all_columns(results: Results) -> list[_ScreenColumn]:
         return tuple(cells if inside is None else [cells[0], between, *cells[1:]])
 
     names = [judged.name + (" (baseline)" if judged.outcome.learner.baseline else "") for judged in results.judged]
-    marks = ["★" if judged is best else "" if judged.worse else "≈" for judged in results.judged]
+    marks = [judged.mark for judged in results.judged]
     digits = _score_decimals(best, first)
     columns = [
         _ScreenColumn("", filled(marks), "left"),
@@ -150,7 +150,7 @@ def _all_columns(results: Results) -> list[_ScreenColumn]:
         ),
         _ScreenColumn(first.title, _mean_cells(rows, first, best)),
         _ScreenColumn("95 % interval", tuple(_format_interval(row[first.name], digits) for row in rows), "center"),
-        _ScreenColumn("p", filled(["best", *(format_p_value(judged.adjusted_p) for judged in results.judged[1:])])),
+        _ScreenColumn("p", filled(["best", *(format_p_value(judged.p_value) for judged in results.judged[1:])])),
         *(_ScreenColumn(score.title, _mean_cells(rows, score, best)) for score in others),
         _ScreenColumn("fit", filled([format_seconds(judged.fit_seconds) for judged in results.judged])),
         _ScreenColumn("predict", filled([format_seconds(judged.predict_seconds) for judged in results.judged])),

@@ -41,6 +41,19 @@ def decimals_for(size: float) -> int:
     return 3 if not math.isfinite(size) or abs(size) < 1 else max(0, 2 - math.floor(math.log10(abs(size))))
 
 
+def format_significant(value: float, digits: int = 2) -> str:
+    """A number with this many significant digits, never with an exponent.
+
+    Examples
+    --------
+    >>> format_significant(0.00693), format_significant(1234.5), format_significant(0.0)
+    ('0.0069', '1235', '0')
+    """
+    if value == 0 or not math.isfinite(value):
+        return format_number(value, 0)
+    return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
 def format_interval(estimate: Estimate, digits: int = 3) -> str:
     """The interval of an estimate, without a line break."""
     return format_range(estimate.low, estimate.high, digits)

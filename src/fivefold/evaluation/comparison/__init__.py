@@ -3,6 +3,7 @@
 | numbers                                             | test                                                         |
 |-----------------------------------------------------|--------------------------------------------------------------|
 | scores on the same splits of one data set           | corrected_resampled_t, bayesian_correlated_t; compare_all    |
+| losses on the same splits, and of every test row      | compare_with_best: worse, practically equal or undecided     |
 | scores on five halvings                             | five_by_two_f, five_by_two_t                                 |
 | right or wrong, row by row of one test set          | mcnemar_test; permutation_test for any loss                  |
 | one score per data set, two learners                | wilcoxon_test, sign_test, permutation_test                   |
@@ -33,3 +34,6 @@ from fivefold.evaluation.comparison.t_tests import one_sample_t as one_sample_t
 from fivefold.evaluation.comparison.t_tests import paired_t as paired_t
 from fivefold.evaluation.comparison.t_tests import t_over_folds as t_over_folds
 from fivefold.evaluation.comparison.t_tests import unpaired_t as unpaired_t
+from fivefold.evaluation.comparison.with_best import RowLosses as RowLosses
+from fivefold.evaluation.comparison.with_best import Verdict as Verdict
+from fivefold.evaluation.comparison.with_best import compare_with_best as compare_with_best

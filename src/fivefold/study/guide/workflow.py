@@ -318,7 +318,8 @@ def _validation_record(results: Results) -> dict[str, Any]:
             "low": judged.estimates[name].low,
             "high": judged.estimates[name].high,
             "training": float(np.mean([fold.train_score[name] for fold in judged.outcome.folds])),
-            "p_value": judged.adjusted_p,
+            "p_value": judged.p_value,
+            "worse": judged.worse,
             "baseline": judged.outcome.learner.baseline,
         }
         for judged in results.judged
@@ -327,7 +328,8 @@ def _validation_record(results: Results) -> dict[str, Any]:
         "score": name,
         "best": board[0]["learner"],
         "validation": board[0]["mean"],
-        "alike": list(results.alike),
+        "equal": list(results.equal),
+        "undecided": list(results.undecided),
         "leaderboard": board,
         "failed": {outcome.learner.name: outcome.failure for outcome in results.failed},
         "splits": len(results.plan.splits),
@@ -340,11 +342,11 @@ def _find_weaknesses(results: Results, board: list[dict[str, Any]]) -> list[dict
     score, best = results.score, board[0]
     baselines = [entry for entry in board if entry["baseline"]]
     found = []
-    if best["baseline"] or any(entry["p_value"] > 0.05 for entry in baselines):
+    if best["baseline"] or not all(entry["worse"] for entry in baselines):
         found.append(
             (
                 "features",
-                "no learner is significantly better than the baselines, which use no features: add better features",
+                "no learner is shown to be better than the baselines, which use no features: add better features",
             )
         )
     level = min((score.loss(entry["mean"]) for entry in baselines), default=math.nan)

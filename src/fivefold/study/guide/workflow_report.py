@@ -63,8 +63,9 @@ def _training(done: PhaseOutcome) -> str:
         "difference from the best, corrected for overlapping training rows and the number of "
         f"learners.\n\n{_leaderboard(done['leaderboard'], done['score'])}"
     ]
-    if done["alike"]:
-        lines.append(f"Not significantly different from the best: {', '.join(done['alike'])}.")
+    for title, key in (("Practically equal to the best", "equal"), ("Undecided", "undecided")):
+        if done.get(key):
+            lines.append(f"{title}: {', '.join(done[key])}.")
     lines += [f"{name} failed: {_one_line(str(why))}." for name, why in done["failed"].items()]
     return "\n\n".join([*lines, *_weakness_lines(done)])
 

@@ -1,4 +1,4 @@
-"""The results of a study: learners ranked, every pair compared, and everything written to one file.
+"""The results of a study: learners ranked, the best compared with each, and everything written to one file.
 
 results.json holds no times and no machine names: same data, same seed, same bytes. Times are in times.json.
 """
@@ -14,34 +14,36 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.storage.atomic_write import write_text
-from fivefold.evaluation.comparison import Pair, Pairs, compare_all
+from fivefold.evaluation.comparison import Pair, Pairs, Verdict, compare_all
 from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
+from fivefold.evaluation.comparison.with_best import Outcome
 from fivefold.evaluation.scores import MIN_PROBABILITY, Score
 from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
-from fivefold.study.formatting import join_names
+from fivefold.study.formatting import format_significant, join_names
 from fivefold.study.judging.final_holdout import HoldoutResult
+from fivefold.study.judging.verdicts import ALPHA, WinnerComparison, compare_with_winner, practical_margin
 from fivefold.study.planning.plan import Plan, plan_to_json
 from fivefold.study.planning.splits import mean_test_train_ratio
 from fivefold.study.running.fold import FoldResult
 from fivefold.study.running.run import LearnerOutcome
 
-CONFIDENCE = 0.95  # of intervals; tests have the level 1 - CONFIDENCE
-ROPE = 0.01  # scores closer than this are practically equal; for SCORES_IN_UNITS in standard deviations of the target
-SCORES_IN_UNITS = ("rmse", "mae")  # scores in the unit of the target
+CONFIDENCE = 1 - ALPHA  # of intervals
+OUTCOME_MARKS: Mapping[str, str] = {"best": "★", "equal": "≈", "undecided": "?", "worse": ""}
+OUTCOME_WORDS: Mapping[Outcome, str] = {"equal": "practically equal", "undecided": "undecided", "worse": "worse"}
 INNER_SELECTION_LABEL = "best, chosen inside each fold"
-RESULTS_SCHEMA = 2  # version of results.json
+RESULTS_SCHEMA = 3  # version of results.json
 TIMING_FIELDS = ("fit_seconds", "predict_seconds", "busy_seconds", "size_bytes")
 OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba")  # of a fold, in results.json
 
 
 @dataclass(frozen=True)
 class LearnerResult:
-    """A learner that finished: its scores and its comparison with the best learner."""
+    """A learner that finished: its scores and the verdict on it."""
 
     outcome: LearnerOutcome
     estimates: Mapping[str, Estimate]
     versus_best: Estimate  # its loss minus that of the best learner, split by split
-    adjusted_p: float  # of the comparison with the best, by Holm over all pairs of learners
+    verdict: Verdict | None = None  # against the best learner; None for that one
 
     @property
     def name(self) -> str:
@@ -49,8 +51,18 @@ class LearnerResult:
 
     @property
     def worse(self) -> bool:
-        """Is it significantly worse than the best learner, adjusted for all pairs?"""
-        return self.adjusted_p <= 1 - CONFIDENCE
+        """Is it worse than the best learner by more than the margin?"""
+        return self.verdict is not None and self.verdict.outcome == "worse"
+
+    @property
+    def p_value(self) -> float:
+        """Of the hypothesis that it is worse than the best by at most the margin, adjusted; 1 for the best."""
+        return 1.0 if self.verdict is None else self.verdict.p_value
+
+    @property
+    def mark(self) -> str:
+        """How tables mark it."""
+        return OUTCOME_MARKS["best" if self.verdict is None else self.verdict.outcome]
 
     @property
     def fit_seconds(self) -> float:
@@ -90,7 +102,8 @@ class Results:
     plan: Plan
     judged: tuple[LearnerResult, ...]
     failed: tuple[LearnerOutcome, ...]
-    pairs: Pairs | None = None  # None for fewer than two learners
+    versus_winner: WinnerComparison | None = None  # the verdicts and their grounds; None for fewer than two learners
+    pairs: Pairs | None = None  # all pairs by their splits, for reading; None for fewer than two learners
     inside: InnerSelection | None = None  # None if some fold had no inner splits
     holdout: HoldoutResult | None = None  # None until the hold-out is opened, or if there is none
     command: str = ""  # the command line
@@ -99,11 +112,13 @@ class Results:
 
     def __str__(self) -> str:
         lines = [
-            f"{judged.name}: {self.score.title} {judged.estimates[self.score.name].mean:.4g}, p {judged.adjusted_p:.3g}"
+            f"{judged.name}: {self.score.title} {judged.estimates[self.score.name].mean:.4g}, "
+            f"{'best' if judged.verdict is None else f'{judged.verdict.outcome}, p {judged.p_value:.3g}'}"
             for judged in self.judged
         ]
         lines += [f"{outcome.learner.name}: {outcome.failure}" for outcome in self.failed]
-        return "\n".join([*lines, *([] if self.pairs is None else [f"assumes: {t}" for t in self.pairs.assumptions])])
+        assumed = () if self.versus_winner is None else self.versus_winner.assumptions
+        return "\n".join([*lines, *(f"assumes: {text}" for text in assumed)])
 
     @property
     def score(self) -> Score:
@@ -114,10 +129,25 @@ class Results:
         """The baselines that finished, best first."""
         return tuple(judged for judged in self.judged if judged.outcome.learner.baseline)
 
+    def with_outcome(self, outcome: Outcome, *, baselines: bool = False) -> tuple[str, ...]:
+        """The names of the learners with this verdict: those that are baselines, or those that are not."""
+        return tuple(
+            judged.name
+            for judged in self.judged
+            if judged.verdict is not None
+            and judged.verdict.outcome == outcome
+            and judged.outcome.learner.baseline == baselines
+        )
+
     @property
-    def alike(self) -> tuple[str, ...]:
-        """Learners that are not significantly different from the best."""
-        return tuple(judged.name for judged in self.judged[1:] if not judged.worse)
+    def equal(self) -> tuple[str, ...]:
+        """Learners that are practically equal to the best, baselines apart."""
+        return self.with_outcome("equal")
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Learners that are neither shown to be worse than the best nor practically equal to it, baselines apart."""
+        return self.with_outcome("undecided")
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -134,35 +164,42 @@ class Results:
 
 
 def ranking_sentences(results: Results) -> list[str]:
-    """What the ranking means: which learners tie with the best, and whether it beats the baselines."""
-    best, *rest = results.judged
+    """What the ranking means: which learners equal the best, which may, and whether it beats the baselines."""
+    best, found = results.judged[0], results.versus_winner
+    if found is None:
+        return []
+    others = [judged for judged in results.judged[1:] if not judged.outcome.learner.baseline]
+    margin = f"{format_significant(found.margin)} in {results.score.title}"
     sentences = []
-    if results.alike:
-        sentences.append(f"At the 5 % level it is not significantly different from {join_names(results.alike)}.")
-    elif rest:
-        sentences.append("It is significantly better than every other learner.")
-    if best in results.baselines:
-        sentences.append("It is a baseline: no method learned anything from this table.")
+    if others and all(judged.worse for judged in others):
+        sentences.append(f"Every other learner is worse, by more than {margin}.")
+    if results.equal:
+        sentences.append(f"Practically equal, within {margin}: {join_names(results.equal)}.")
+    if results.undecided:
+        names = join_names(results.undecided)
+        sentences.append(f"Undecided: {names} may be as good or worse; there are too few rows to tell.")
+    if best.outcome.learner.baseline:
+        sentences.append("The best is a baseline: no method learned anything from this table.")
     elif unbeaten := [judged.name for judged in results.baselines if not judged.worse]:
         names = join_names(unbeaten)
-        sentences.append(f"It is not significantly better than the baseline {names}: perhaps nothing was learned.")
+        sentences.append(f"It is not shown to be better than the baseline {names}: perhaps nothing was learned.")
     return sentences
 
 
 def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
-    """Rank the learners by the mean of the deciding score, with corrected resampled t intervals and tests."""
+    """Rank the learners by the mean of the deciding score, with corrected resampled t intervals, and judge them."""
     score, ratio = plan.scores[0], mean_test_train_ratio(plan.splits)
     whole = [outcome for outcome in outcomes if outcome.failure is None]
     losses = {outcome.learner.name: _fold_losses(score, outcome.folds) for outcome in whole}
     ranked = sorted(whole, key=lambda outcome: float(losses[outcome.learner.name].mean()))
-    pairs = _compare_pairs(plan, ranked, ratio) if len(ranked) > 1 else None
+    found = compare_with_winner(plan, ranked)
     best = ranked[0].learner.name if ranked else ""
     judged = tuple(
         LearnerResult(
             outcome,
             _estimates(plan, outcome.folds, ratio),
             corrected_t(losses[outcome.learner.name] - losses[best], ratio),
-            1.0 if pairs is None or outcome is ranked[0] else pairs.pair(best, outcome.learner.name).adjusted_p,
+            None if found is None else found.verdicts.get(outcome.learner.name),
         )
         for outcome in ranked
     )
@@ -171,7 +208,8 @@ def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
         plan,
         judged,
         failed,
-        pairs,
+        found,
+        _compare_pairs(plan, ranked, ratio) if len(ranked) > 1 else None,
         _inner_selection(plan, whole, losses.get(best), ratio),
         environment=installed_versions(relevant_packages(plan)),
     )
@@ -202,8 +240,9 @@ def results_to_json(results: Results) -> dict[str, Any]:
         },
         "learners": [_learner_json(j.outcome, j) for j in results.judged] + [_learner_json(o) for o in results.failed],
         "best_chosen_inside": None if results.inside is None else _inner_selection_json(results, results.inside),
+        "verdicts": None if results.versus_winner is None else _verdicts_json(results.versus_winner),
         "pairs": [] if results.pairs is None else [_pair_json(pair) for pair in results.pairs.pairs],
-        "assumptions": [] if results.pairs is None else list(results.pairs.assumptions),
+        "assumptions": [] if results.versus_winner is None else list(results.versus_winner.assumptions),
         "holdout": None if results.holdout is None else asdict(results.holdout),
         "skipped": dict(plan.skipped),
         "warnings": list(results.warnings),
@@ -250,10 +289,9 @@ def _clip_interval(score: Score, estimate: Estimate) -> Estimate:
 
 
 def _compare_pairs(plan: Plan, ranked: Sequence[LearnerOutcome], ratio: float) -> Pairs:
-    score = plan.scores[0].name
-    unit = float(np.std(plan.data.y[plan.rows])) if score in SCORES_IN_UNITS else 1.0
+    score, (margin, _) = plan.scores[0].name, practical_margin(plan)
     table = {outcome.learner.name: [fold.scores[score] for fold in outcome.folds] for outcome in ranked}
-    return compare_all(table, n_train=1.0, n_test=ratio, rope=ROPE * unit, alpha=1 - CONFIDENCE)
+    return compare_all(table, n_train=1.0, n_test=ratio, rope=margin, alpha=ALPHA)
 
 
 def _inner_selection(
@@ -289,7 +327,7 @@ def _learner_json(outcome: LearnerOutcome, judged: LearnerResult | None = None) 
     }
     if judged is None:
         return entry | {"reason": outcome.failure}
-    versus = {"adjusted_p": judged.adjusted_p, "significantly_worse": judged.worse}
+    versus = {"verdict": "best" if judged.verdict is None else judged.verdict.outcome, "adjusted_p": judged.p_value}
     summary = _summary(judged.estimates, outcome.folds)
     return entry | {"summary": summary, "loss_above_best": asdict(judged.versus_best) | versus}
 
@@ -301,6 +339,20 @@ def _inner_selection_json(results: Results, inside: InnerSelection) -> dict[str,
         "summary": _summary(inside.estimates, [folds[name][i] for i, name in enumerate(inside.chosen)]),
         "loss_above_best": asdict(inside.versus_best),
     }
+
+
+def _verdicts_json(found: WinnerComparison) -> dict[str, Any]:
+    """The verdicts with both sources of evidence, and what stands beside them, by learner."""
+    shared = {
+        name: value for name, value in vars(found).items() if name not in ("verdicts", "brier", "mcnemar", "clipped")
+    }
+    beside = {"brier": found.brier, "mcnemar": found.mcnemar}
+    learners = {
+        name: asdict(verdict)
+        | {kind: asdict(values[name]) if name in values else None for kind, values in beside.items()}
+        for name, verdict in found.verdicts.items()
+    }
+    return shared | {"learners": learners, "clipped": dict(found.clipped)}
 
 
 def _pair_json(pair: Pair) -> dict[str, Any]:

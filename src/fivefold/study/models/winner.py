@@ -39,7 +39,8 @@ def fit_winner(results: Results) -> ModelFile:
         "scores": scores,
         "judged": f"nested cross-validation, {len(plan.splits)} folds; intervals of {CONFIDENCE:.0%} by the corrected "
         "resampled t",
-        "cannot_be_told_from": list(results.alike),
+        "practically_equal": list(results.equal),
+        "undecided": list(results.undecided),
         "warnings": list(results.warnings),
     }
     return _model_with_card(pipeline, plan, best.outcome.learner, choice.parameters, found)

@@ -94,7 +94,7 @@ def leaderboard(results: Results) -> TableBlock:
         "learner",
         first.title,
         "95 % interval",
-        "p, Holm",
+        "p",
         f"{first.title} on training rows (optimistic)",
         *(score.title for score in scores[1:]),
         "fit",
@@ -168,10 +168,10 @@ def _learner_row(results: Results, judged: LearnerResult, rank: int, digits: dic
     look: Literal["best", "soft", ""] = "best" if rank == 0 else "soft" if baseline else ""
     fit = FIT_VERDICTS[learner_fit(results, judged)]
     return (
-        Cell("★" if rank == 0 else "" if judged.worse else "≈", None, look),
+        Cell(judged.mark, None, look),
         Cell(judged.name + (" (baseline)" if baseline else ""), None, look),
         *_estimate_cells(judged.estimates[first.name], digits[first.name], look),
-        Cell("best" if rank == 0 else format_p_value(judged.adjusted_p), None if rank == 0 else judged.adjusted_p),
+        Cell("best" if rank == 0 else format_p_value(judged.p_value), None if rank == 0 else judged.p_value),
         Cell("–") if train is None else _train_score_cell(train, digits[first.name], fit),
         *(
             Cell(format_number(judged.estimates[s.name].mean, digits[s.name]), judged.estimates[s.name].mean)
@@ -199,7 +199,7 @@ def _key_figures(results: Results) -> list[tuple[str, str, str]]:
         (
             "winner",
             best.name,
-            f"tied with {format_count(len(results.alike), 'other')}" if results.alike else "ahead of all others",
+            _standing(results),
         ),
         (score.title, format_number(estimate.mean, digits), f"95 %: {format_interval(estimate, digits)}"),
     ]
@@ -215,6 +215,13 @@ def _key_figures(results: Results) -> list[tuple[str, str, str]]:
     return [*cards, ("rows", f"{len(data.y):,}", f"{format_count(len(data.columns), 'column')} to learn from")]
 
 
+def _standing(results: Results) -> str:
+    """How far the winner is from the others, in a few words."""
+    counts = {"practically equal": len(results.equal), "undecided": len(results.undecided)}
+    named = [f"{count} {word}" for word, count in counts.items() if count]
+    return ", ".join(named) if named else "better than all others"
+
+
 def _key_figure(score: Score, estimate: Estimate) -> tuple[str, str, str]:
     digits = decimals_for(estimate.mean)
     return score.title, format_number(estimate.mean, digits), f"95 %: {format_interval(estimate, digits)}"
@@ -222,8 +229,9 @@ def _key_figure(score: Score, estimate: Estimate) -> tuple[str, str, str]:
 
 def _legend(results: Results) -> list[str]:
     found = [
-        "★ best learner; ≈ not significantly different from it at the 5 % level. Intervals: corrected resampled t; p: "
-        "the same test against the best, adjusted by Holm over all pairs of learners.",
+        "★ best learner; ≈ practically equal to it; ? undecided; no mark: worse. Intervals: corrected resampled t. p: "
+        "of the hypothesis that the learner is worse by no more than the margin of practical equality, adjusted "
+        "for the number of learners and for the choice of the best.",
         "The score on training rows is optimistic: it is shown for comparison only. A learner overfits if less than "
         "half of its gain over the baseline on training rows remains on unseen rows; it underfits if it gains almost "
         "nothing even on training rows; it is overconfident if neither is true of its classes, but its probabilities "

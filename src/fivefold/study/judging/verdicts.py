@@ -1,0 +1,168 @@
+"""The winner against every other learner: worse, practically equal or undecided, and what the verdict rests on.
+
+`evaluation.comparison.with_best` decides; here the losses of a study are put before it, with a margin of practical
+equality: one hundredth of the loss of a model that knows no columns (of 1, for scores without such a loss). Beside the
+verdict stand two further looks at classifiers, which decide nothing: the difference of their Brier scores, which no
+single row can dominate, and McNemar's test of their classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fivefold.core.types import Codes, Indices, Mask
+from fivefold.evaluation.comparison import holm, mcnemar_test
+from fivefold.evaluation.comparison.resampling_units import block_rows, unit_sums
+from fivefold.evaluation.comparison.simultaneous import Difference, row_differences
+from fivefold.evaluation.comparison.with_best import (
+    ASSUMPTIONS,
+    RowLosses,
+    Verdict,
+    compare_with_best,
+    comparison_families,
+)
+from fivefold.evaluation.scores import MIN_PROBABILITY
+from fivefold.study.formatting import format_count
+from fivefold.study.judging.out_of_fold import (
+    ROW_SCORES,
+    first_repeat_hits,
+    out_of_fold_losses,
+    sampling_units,
+    tested_rows,
+    true_class_probabilities,
+)
+from fivefold.study.planning.plan import Plan
+from fivefold.study.planning.splits import derive_seed, mean_test_train_ratio
+from fivefold.study.running.run import LearnerOutcome
+
+ALPHA = 0.05  # level of the verdicts on all learners together
+MARGIN_SHARE = 0.01  # the margin, as a share of the loss of a model that knows no columns
+BOOTSTRAP_STREAM = 2**32 - 2  # in place of repeat and fold, for the seed of the draws of rows
+
+
+@dataclass(frozen=True)
+class McNemarResult:
+    """The rows of the first repeat that only one of two learners has right, and McNemar's mid-p test."""
+
+    best_only: int
+    other_only: int
+    p_value: float  # adjusted by Holm over all learners
+
+
+@dataclass(frozen=True)
+class WinnerComparison:
+    """The verdicts of a study, by name of the learner, and what they rest on; the winner itself is in none."""
+
+    best: str
+    margin: float  # learners whose losses differ by no more than this are practically equal
+    margin_meaning: str  # what it is a hundredth of
+    alpha: float
+    units: str  # what was drawn again: "178 rows", "12 groups", "61 blocks of 61 rows"; empty if rows say nothing
+    verdicts: Mapping[str, Verdict]
+    brier: Mapping[str, Difference] = field(default_factory=dict)  # above that of the winner; rows, models as fitted
+    mcnemar: Mapping[str, McNemarResult] = field(default_factory=dict)
+    clipped: Mapping[str, int] = field(default_factory=dict)  # predictions with p(y | x) < MIN_PROBABILITY
+    assumptions: tuple[str, ...] = ASSUMPTIONS
+
+
+def practical_margin(plan: Plan) -> tuple[float, str]:
+    """The margin of practical equality for the deciding score, and what it is a hundredth of."""
+    score, y = plan.scores[0], plan.data.y[plan.rows]
+    if score.name == "log_loss":
+        shares = np.unique(y, return_counts=True)[1] / len(y)
+        return MARGIN_SHARE * float(-(shares @ np.log(shares))), "the log loss of the shares of the classes"
+    if score.name == "rmse":
+        return MARGIN_SHARE * float(np.std(y)), "the standard deviation of the target"
+    if score.name == "mae":
+        return MARGIN_SHARE * float(np.abs(y - np.median(y)).mean()), "the mean deviation of the target from its median"
+    return MARGIN_SHARE, "the scale of the score"
+
+
+def compare_with_winner(plan: Plan, ranked: Sequence[LearnerOutcome]) -> WinnerComparison | None:
+    """The verdicts on these learners, best first; None for a single one."""
+    if len(ranked) < 2:
+        return None
+    score, margin, meaning = plan.scores[0], *practical_margin(plan)
+    names = [outcome.learner.name for outcome in ranked]
+    losses = np.array([[score.loss(fold.scores[score.name]) for fold in outcome.folds] for outcome in ranked])  # (K, J)
+    rng = np.random.default_rng(derive_seed(plan.seed, BOOTSTRAP_STREAM))
+    rows = tested_rows(ranked)
+    units = None if rows is None else sampling_units(plan, rows, rng)
+    if rows is None or units is None or units.max() == 0:  # nothing to draw from
+        rows, units, by_row = None, None, None
+    elif score.name in ROW_SCORES:
+        mean_test = float(np.mean([len(split.test) for split in plan.splits]))
+        by_row = RowLosses(out_of_fold_losses(plan, ranked, rows, score.name), units, mean_test)
+    else:
+        by_row = None
+    _, verdicts = compare_with_best(
+        losses.T,
+        mean_test_train_ratio(plan.splits),
+        by_row,
+        baselines=_baseline_mask(ranked),
+        margin=margin,
+        alpha=ALPHA,
+        rng=rng,
+    )
+    found = WinnerComparison(
+        best=names[0],
+        margin=margin,
+        margin_meaning=meaning,
+        alpha=ALPHA,
+        units="" if by_row is None else _describe_units(plan, by_row.units),
+        verdicts={name: verdict for name, verdict in zip(names, verdicts, strict=True) if verdict is not None},
+    )
+    if plan.classes is None or rows is None or units is None:
+        return found
+    return replace(
+        found,
+        brier=_brier_differences(plan, ranked, rows, units, rng),
+        mcnemar={} if plan.data.groups is not None or plan.data.time is not None else _mcnemar_results(plan, ranked),
+        clipped={outcome.learner.name: _clipped_count(plan, outcome) for outcome in ranked},
+    )
+
+
+def _baseline_mask(ranked: Sequence[LearnerOutcome]) -> Mask:
+    return np.array([outcome.learner.baseline for outcome in ranked])
+
+
+def _describe_units(plan: Plan, units: Codes) -> str:
+    """What was drawn again, in words."""
+    count = int(units.max()) + 1
+    if plan.data.time is not None:
+        return f"{format_count(count, 'block')} of {block_rows(len(units))} rows in order of time"
+    if plan.data.groups is not None:
+        return format_count(count, "group")
+    return format_count(len(units), "row")
+
+
+def _brier_differences(
+    plan: Plan, ranked: Sequence[LearnerOutcome], rows: Indices, units: Codes, rng: np.random.Generator
+) -> dict[str, Difference]:
+    """Brier scores above that of the winner, with simultaneous intervals."""
+    family, families = comparison_families(0, _baseline_mask(ranked))
+    sums = unit_sums(out_of_fold_losses(plan, ranked, rows, "brier"), units)
+    found = row_differences(*sums, families, rng)
+    return {
+        outcome.learner.name: found[family[k]].difference(k, 0, alpha=ALPHA)
+        for k, outcome in enumerate(ranked)
+        if k > 0
+    }
+
+
+def _mcnemar_results(plan: Plan, ranked: Sequence[LearnerOutcome]) -> dict[str, McNemarResult]:
+    """McNemar's test of the winner's classes against those of every other learner."""
+    best, *others = (first_repeat_hits(plan, outcome) for outcome in ranked)
+    adjusted = holm([mcnemar_test(best, other, variant="mid-p").p_value for other in others])
+    return {
+        outcome.learner.name: McNemarResult(int((best > other).sum()), int((best < other).sum()), float(p))
+        for outcome, other, p in zip(ranked[1:], others, adjusted, strict=True)
+    }
+
+
+def _clipped_count(plan: Plan, outcome: LearnerOutcome) -> int:
+    """How many predictions gave the true class less than MIN_PROBABILITY, which is then used in the log loss."""
+    return sum(int((true_class_probabilities(plan, fold) < MIN_PROBABILITY).sum()) for fold in outcome.folds)
