@@ -15,7 +15,16 @@ from fivefold.study.formatting import (
 )
 from fivefold.study.judging.results import OUTCOME_WORDS, LearnerResult, Results
 from fivefold.study.judging.verdicts import WinnerComparison
-from fivefold.study.report.blocks import Block, BulletList, Cell, CollapsedBlocks, Paragraph, Section, TableBlock
+from fivefold.study.report.blocks import (
+    Block,
+    BulletList,
+    Cell,
+    CollapsedBlocks,
+    Paragraph,
+    Section,
+    SubHeading,
+    TableBlock,
+)
 
 
 def comparison_section(results: Results) -> Section:
@@ -42,8 +51,9 @@ def _verdict_blocks(results: Results) -> list[Block]:
     )
     rows = tuple(_verdict_row(found, judged, digits) for judged in results.judged[1:])
     table = TableBlock(f"{found.best} against every other learner", header, rows, name="verdicts")
-    assumed = CollapsedBlocks("What the verdicts assume", (BulletList(found.assumptions),))
-    return [Paragraph(_explanation(results, found)), table, *_clipping(found), assumed]
+    method = (Paragraph(_method(results, found)), SubHeading("They assume that"), BulletList(found.assumptions))
+    folded = CollapsedBlocks("How the verdicts are reached, and what they assume", method)
+    return [Paragraph(_rule(found)), table, *_clipping(found), folded]
 
 
 def _verdict_row(found: WinnerComparison, judged: LearnerResult, digits: int) -> tuple[Cell, ...]:
@@ -76,8 +86,15 @@ def _interval_cell(one: Difference | None, digits: int) -> Cell:
     return Cell("–") if one is None else Cell(format_range(one.low, one.high, digits), one.low)
 
 
-def _explanation(results: Results, found: WinnerComparison) -> str:
-    margin = format_significant(found.margin)
+def _rule(found: WinnerComparison) -> str:
+    return (
+        "A learner is worse if an interval lies above the margin of practical equality, "
+        f"{format_significant(found.margin)}; practically equal if one lies within it; undecided otherwise. The margin "
+        f"is a hundredth of {found.margin_meaning}."
+    )
+
+
+def _method(results: Results, found: WinnerComparison) -> str:
     rows = (
         f" Rows: the out-of-fold losses of {found.units} drawn again with replacement (bootstrap-t), widened for the "
         "training sets that single rows do not show; the interval for the fitted models is not widened."
@@ -90,9 +107,8 @@ def _explanation(results: Results, found: WinnerComparison) -> str:
         else ""
     )
     return (
-        f"A learner is worse if an interval lies above the margin of {margin}, practically equal if one lies within "
-        f"it, and undecided otherwise. The margin is a hundredth of {found.margin_meaning}. Splits: the corrected "
-        f"resampled t, which allows for the training rows that splits share.{rows} All intervals hold together with a "
+        "Splits: the corrected resampled t, which allows for the training rows that splits share."
+        f"{rows} All intervals hold together with a "
         "probability of 95 %, for any choice of the winner; baselines are a family of their own. p is the probability "
         f"of a difference this large if the learner were worse by no more than the margin.{beside}"
     )
