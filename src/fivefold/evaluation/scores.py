@@ -1,6 +1,7 @@
 """Scores of a fitted model on rows it has not seen.
 
 log loss           - mean log p(y_i | x_i)             p at least MIN_PROBABILITY, so that no error costs infinitely
+Brier score        mean of sum_k (p_k - [y_i = k])^2, from 0 to 2
 accuracy           share of rows with the right class
 balanced accuracy  mean over the classes of the share found
 macro F1           mean over the classes of 2 PR / (P + R), P precision and R recall
@@ -89,6 +90,13 @@ def log_loss(answers: CachedPredictions, y: Target) -> float:
     return float(-np.log(np.clip(p, MIN_PROBABILITY, 1.0)).mean())
 
 
+def brier(answers: CachedPredictions, y: Target) -> float:
+    """Mean squared distance of the probabilities from the true class, over all classes; at most 2 for any row."""
+    classes, k = np.unique(y, return_inverse=True)
+    p = answers.proba_for(classes)[np.arange(len(y)), k]
+    return float(np.mean(np.square(answers.proba).sum(axis=1) - 2 * p + 1))
+
+
 def accuracy(answers: CachedPredictions, y: Target) -> float:
     """Share of rows with the right class."""
     return float(np.mean(answers.predictions == y))
@@ -145,6 +153,7 @@ SCORES = {
         Score("balanced_accuracy", "balanced accuracy", "classification", True, 0.0, 1.0, balanced_accuracy),
         Score("f1", "macro F1", "classification", True, 0.0, 1.0, f1),
         Score("auc", "AUC", "classification", True, 0.0, 1.0, auc),
+        Score("brier", "Brier score", "classification", False, 0.0, 2.0, brier),
         Score("rmse", "RMSE", "regression", False, 0.0, np.inf, rmse),
         Score("r2", "R2", "regression", True, -np.inf, 1.0, r2),
         Score("mae", "MAE", "regression", False, 0.0, np.inf, mae),

@@ -69,14 +69,22 @@ def fold_masks(rows: int, folds: int, repeats: int, rng: np.random.Generator) ->
     return (codes[:, None] == np.arange(folds)[:, None]).reshape(-1, rows)
 
 
-def correct_rows(X: Array, y: Vector, test: Mask) -> Mask:
-    """Whether each learner, trained on the other rows of every split, is right: (learners, splits, rows)."""
+def row_margins(X: Array, y: Vector, test: Mask) -> Array:
+    """y times the score of each learner, trained on the other rows of every split: (learners, splits, rows).
+
+    The score is the logarithm of the odds of the second class, if the columns have the variance 1 and the means of the
+    training rows. A row with a positive margin is classified correctly.
+    """
     train = ~test
     means = [((train & (y == c)).astype(float) @ X) / (train & (y == c)).sum(axis=1)[:, None] for c in (-1, 1)]
     slope = means[1] - means[0]  # (learners, splits, width)
     middle = (slope * (means[0] + means[1]) / 2).sum(axis=2)
-    side = slope @ X.transpose(0, 2, 1) - middle[:, :, None]
-    return (side > 0) == (y > 0)
+    return y * (slope @ X.transpose(0, 2, 1) - middle[:, :, None])
+
+
+def correct_rows(X: Array, y: Vector, test: Mask) -> Mask:
+    """Whether each learner, trained on the other rows of every split, is right: (learners, splits, rows)."""
+    return row_margins(X, y, test) > 0
 
 
 def split_accuracies(X: Array, y: Vector, test: Mask) -> Matrix:

