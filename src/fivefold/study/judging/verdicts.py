@@ -71,9 +71,10 @@ class WinnerComparison:
 def practical_margin(plan: Plan) -> tuple[float, str]:
     """The margin of practical equality for the deciding score, and what it is a hundredth of."""
     score, y = plan.scores[0], plan.data.y[plan.rows]
-    if score.name == "log_loss":
+    if score.name in ("log_loss", "brier"):
         shares = np.unique(y, return_counts=True)[1] / len(y)
-        return MARGIN_SHARE * float(-(shares @ np.log(shares))), "the log loss of the shares of the classes"
+        unit = -(shares @ np.log(shares)) if score.name == "log_loss" else 1 - shares @ shares
+        return MARGIN_SHARE * float(unit), f"the {score.title} of the shares of the classes"
     if score.name == "rmse":
         return MARGIN_SHARE * float(np.std(y)), "the standard deviation of the target"
     if score.name == "mae":
@@ -90,14 +91,13 @@ def compare_with_winner(plan: Plan, ranked: Sequence[LearnerOutcome]) -> WinnerC
     losses = np.array([[score.loss(fold.scores[score.name]) for fold in outcome.folds] for outcome in ranked])  # (K, J)
     rng = np.random.default_rng(derive_seed(plan.seed, BOOTSTRAP_STREAM))
     rows = tested_rows(ranked)
-    units = None if rows is None else sampling_units(plan, rows, rng)
-    if rows is None or units is None or units.max() == 0:  # nothing to draw from
-        rows, units, by_row = None, None, None
+    units = np.zeros(1, dtype=int) if rows is None else sampling_units(plan, rows, rng)
+    by_row = None
+    if rows is None or units.max() == 0:  # nothing to draw from
+        rows = None
     elif score.name in ROW_SCORES:
         mean_test = float(np.mean([len(split.test) for split in plan.splits]))
         by_row = RowLosses(out_of_fold_losses(plan, ranked, rows, score.name), units, mean_test)
-    else:
-        by_row = None
     _, verdicts = compare_with_best(
         losses.T,
         mean_test_train_ratio(plan.splits),
@@ -112,10 +112,10 @@ def compare_with_winner(plan: Plan, ranked: Sequence[LearnerOutcome]) -> WinnerC
         margin=margin,
         margin_meaning=meaning,
         alpha=ALPHA,
-        units="" if by_row is None else _describe_units(plan, by_row.units),
+        units="" if rows is None or by_row is None else _describe_units(plan, rows, units),
         verdicts={name: verdict for name, verdict in zip(names, verdicts, strict=True) if verdict is not None},
     )
-    if plan.classes is None or rows is None or units is None:
+    if plan.classes is None or rows is None:
         return found
     return replace(
         found,
@@ -129,14 +129,13 @@ def _baseline_mask(ranked: Sequence[LearnerOutcome]) -> Mask:
     return np.array([outcome.learner.baseline for outcome in ranked])
 
 
-def _describe_units(plan: Plan, units: Codes) -> str:
+def _describe_units(plan: Plan, rows: Indices, units: Codes) -> str:
     """What was drawn again, in words."""
-    count = int(units.max()) + 1
     if plan.data.time is not None:
-        return f"{format_count(count, 'block')} of {block_rows(len(units))} rows in order of time"
+        return f"{format_count(int(units.max()) + 1, 'block')} of {block_rows(len(units))} rows in order of time"
     if plan.data.groups is not None:
-        return format_count(count, "group")
-    return format_count(len(units), "row")
+        return format_count(len(np.unique(plan.data.groups[rows])), "group")
+    return format_count(len(rows), "row")
 
 
 def _brier_differences(
