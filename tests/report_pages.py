@@ -54,7 +54,7 @@ class Reader(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
-        if "section" in self.open and ("details" not in self.open or "summary" in self.open):
+        if "section" in self.open and self.open.count("details") <= self.open.count("summary"):
             self.open_text[self.sections[-1]] = self.open_text.get(self.sections[-1], "") + data
         if self.open[-1:] == ["title"] and "svg" in self.open:
             self.figures[-1]["title"] += data
