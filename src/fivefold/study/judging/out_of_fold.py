@@ -84,7 +84,7 @@ ROW_SCORES: Mapping[str, tuple[FoldLosses, Callable[[Vector, Array], Vector]]] =
 }
 
 
-def tested_rows(outcomes: Sequence[LearnerOutcome]) -> Indices | None:
+def out_of_fold_rows(outcomes: Sequence[LearnerOutcome]) -> Indices | None:
     """The rows that were tested, sorted; None unless every fold of every learner kept its predictions."""
     folds = [fold for outcome in outcomes for fold in outcome.folds]
     if not folds or any(len(fold.test) != fold.n_test or len(fold.predicted) != fold.n_test for fold in folds):

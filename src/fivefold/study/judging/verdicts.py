@@ -30,8 +30,8 @@ from fivefold.study.judging.out_of_fold import (
     ROW_SCORES,
     first_repeat_hits,
     out_of_fold_losses,
+    out_of_fold_rows,
     sampling_units,
-    tested_rows,
     true_class_probabilities,
 )
 from fivefold.study.planning.plan import Plan
@@ -90,7 +90,7 @@ def compare_with_winner(plan: Plan, ranked: Sequence[LearnerOutcome]) -> WinnerC
     names = [outcome.learner.name for outcome in ranked]
     losses = np.array([[score.loss(fold.scores[score.name]) for fold in outcome.folds] for outcome in ranked])  # (K, J)
     rng = np.random.default_rng(derive_seed(plan.seed, BOOTSTRAP_STREAM))
-    rows = tested_rows(ranked)
+    rows = out_of_fold_rows(ranked)
     units = np.zeros(1, dtype=int) if rows is None else sampling_units(plan, rows, rng)
     by_row = None
     if rows is None or units.max() == 0:  # nothing to draw from

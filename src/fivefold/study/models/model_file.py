@@ -32,11 +32,11 @@ from fivefold.study.tables.task import Task
 MODEL_FORMAT = 1
 CARD_ENTRY = "fivefold.json"
 MAX_KEPT_LEVELS = 2_000  # levels stored per column, to count unseen ones; with more levels none are stored
-TRUSTED_ENCODERS = frozenset(
+TRUSTED_TYPES = frozenset(
     f"{encoders.__name__}.{name}"
     for name, thing in vars(encoders).items()
     if (isinstance(thing, type) and issubclass(thing, encoders.Encoder)) or thing is encoders._level_name
-)
+) | {"fivefold.study.models.m_estimate.MEstimateClassifier"}
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def load_model(path: Path) -> ModelFile:
         schema = Schema.from_json(about["schema"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about versions: they are compared if loading fails
-            pipeline = model_files.load(path, TRUSTED_ENCODERS)
+            pipeline = model_files.load(path, TRUSTED_TYPES)
     except model_files.UntrustedTypeError as error:
         raise BadInput(str(error)) from None
     except Exception as error:  # whatever it is, the file is to blame
@@ -164,7 +164,7 @@ def version_warnings(card: Mapping[str, Any]) -> list[str]:
 
 def _write_archive(model: ModelFile, path: Path) -> None:
     try:
-        model_files.save(model.pipeline, path, TRUSTED_ENCODERS)
+        model_files.save(model.pipeline, path, TRUSTED_TYPES)
     except ValueError as error:
         raise BadInput(f"the model cannot be saved: {error}") from None
     about = {
