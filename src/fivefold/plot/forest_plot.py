@@ -89,4 +89,5 @@ def _beyond(ax: Axes, value: float, line: int, edge: float, ink: str) -> None:
         va="center",
         fontsize=8,
         color=INK,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
     )

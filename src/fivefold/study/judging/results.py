@@ -19,7 +19,7 @@ from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
 from fivefold.evaluation.comparison.with_best import Outcome
 from fivefold.evaluation.scores import MIN_PROBABILITY, Score
 from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
-from fivefold.study.formatting import format_significant, join_names
+from fivefold.study.formatting import first_names, format_significant, join_names
 from fivefold.study.judging.final_holdout import HoldoutResult
 from fivefold.study.judging.verdicts import ALPHA, WinnerComparison, compare_with_winner, practical_margin
 from fivefold.study.planning.plan import Plan, plan_to_json
@@ -31,6 +31,7 @@ CONFIDENCE = 1 - ALPHA  # of intervals
 OUTCOME_MARKS: Mapping[str, str] = {"best": "★", "equal": "≈", "undecided": "?", "worse": ""}
 OUTCOME_WORDS: Mapping[Outcome, str] = {"equal": "practically equal", "undecided": "undecided", "worse": "worse"}
 INNER_SELECTION_LABEL = "best, chosen inside each fold"
+MAX_NAMES = 4  # learners named in a sentence; the table has them all
 RESULTS_SCHEMA = 3  # version of results.json
 TIMING_FIELDS = ("fit_seconds", "predict_seconds", "busy_seconds", "size_bytes")
 OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba")  # of a fold, in results.json
@@ -174,9 +175,9 @@ def ranking_sentences(results: Results) -> list[str]:
     if others and all(judged.worse for judged in others):
         sentences.append(f"Every other learner is worse, by more than {margin}.")
     if results.equal:
-        sentences.append(f"Practically equal, within {margin}: {join_names(results.equal)}.")
+        sentences.append(f"Practically equal, within {margin}: {_name_some(results.equal)}.")
     if results.undecided:
-        names = join_names(results.undecided)
+        names = _name_some(results.undecided)
         sentences.append(f"Undecided: {names} may be as good or worse; there are too few rows to tell.")
     if best.outcome.learner.baseline:
         sentences.append("The best is a baseline: no method learned anything from this table.")
@@ -184,6 +185,10 @@ def ranking_sentences(results: Results) -> list[str]:
         names = join_names(unbeaten)
         sentences.append(f"It is not shown to be better than the baseline {names}: perhaps nothing was learned.")
     return sentences
+
+
+def _name_some(names: Sequence[str]) -> str:
+    return join_names(names) if len(names) <= MAX_NAMES else first_names(names, MAX_NAMES)
 
 
 def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:

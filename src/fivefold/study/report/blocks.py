@@ -100,7 +100,26 @@ class CollapsedBlocks:
     kind: ClassVar[str] = "folded"
 
 
-Block = Paragraph | SubHeading | BulletList | KeyFigures | TableBlock | Figure | FigureRow | Code | CollapsedBlocks
+@dataclass(frozen=True)
+class BlockColumns:
+    """Groups of blocks side by side where the page is wide enough, else one below the other."""
+
+    groups: tuple[tuple[Block, ...], ...]
+    kind: ClassVar[str] = "columns"
+
+
+Block = (
+    Paragraph
+    | SubHeading
+    | BulletList
+    | KeyFigures
+    | TableBlock
+    | Figure
+    | FigureRow
+    | Code
+    | CollapsedBlocks
+    | BlockColumns
+)
 
 
 @dataclass(frozen=True)

@@ -94,4 +94,5 @@ BLOCK_WRITERS: Mapping[str, Callable[[Any], str]] = {
     "figures": lambda b: "\n".join(f"- *Figure: {_one_line(item.alternative)}*" for item in b.items),
     "code": lambda b: _fence(b.text),
     "folded": lambda b: "\n\n".join([f"#### {_one_line(b.title)}", *map(_block_markdown, b.blocks)]),
+    "columns": lambda b: "\n\n".join(_block_markdown(block) for group in b.groups for block in group),
 }
