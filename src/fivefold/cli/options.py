@@ -20,11 +20,21 @@ from fivefold.core.storage.memory_limits import UNPACKED_VARIABLE, InvalidLimit
 UNPACK_LIMIT_HELP = f"{UNPACKED_VARIABLE}, such as 4GB, raises the size that a compressed one may unpack to."
 DATA_HELP = "A table, or iris, wine, breast_cancer, digits, diabetes."
 DATA_ARGUMENT = Annotated[str, typer.Argument(help=f"{DATA_HELP} {UNPACK_LIMIT_HELP}")]
-TARGET_OPTION = Annotated[str | None, typer.Option(help="The column to predict.")]
+TARGET_OPTION = Annotated[str | None, typer.Option(help="The column to predict: its name, its number, or last.")]
 TASK_OPTION = Annotated[str | None, typer.Option(help="classification or regression, if the values mislead.")]
 COLUMN_OPTION = Annotated[
     list[str] | None,
     typer.Option(help="NAME=KIND sets the kind of a column; repeat the option for several columns."),
+]
+HEADER_OPTION = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Does the first line of a text file name the columns? By default guessed."
+    ),
+]
+RARE_CLASSES_OPTION = Annotated[
+    str | None,
+    typer.Option(help="merge or drop classes with fewer than 3 rows; merge:10 or drop:10 those with fewer than 10."),
 ]
 JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 MODEL_ARGUMENT = Annotated[

@@ -63,6 +63,8 @@ class StudyOptions:
     column: Mapping[str, str] = field(default_factory=dict)
     group: str | None = None
     time: str | None = None
+    header: bool | None = None
+    rare_classes: str | None = None
 
     @classmethod
     def from_journal(cls, journal: Journal) -> StudyOptions:
@@ -72,7 +74,16 @@ class StudyOptions:
 
     def load_data(self) -> Data:
         """The table with its target. Raises BadInput."""
-        return load(self.data, self.target, self.task, kinds=self.column, group=self.group, time=self.time)
+        return load(
+            self.data,
+            self.target,
+            self.task,
+            kinds=self.column,
+            group=self.group,
+            time=self.time,
+            header=self.header,
+            rare_classes=self.rare_classes,
+        )
 
     @property
     def command(self) -> str:
@@ -86,8 +97,10 @@ class StudyOptions:
                 words += ["--methods", ",".join(value)]
             elif name == "budget" and value is not None:
                 words += ["--budget", f"{value:g}s"]
+            elif name == "header" and value is not None:
+                words.append("--header" if value else "--no-header")
             elif name == "seed" or value not in (None, ()):
-                words += [f"--{name}", str(value)]
+                words += [f"--{name.replace('_', '-')}", str(value)]
         return shlex.join(words)
 
 
@@ -197,8 +210,9 @@ def _resumed_options(asked: StudyOptions, given: frozenset[str], journal: Journa
     """The options that the study began with; refused if other options are given now."""
     then = StudyOptions.from_journal(journal)
     pairs = {name: (getattr(asked, name), getattr(then, name)) for name in given - {"data"}}
-    if changed := [f"--{name} {now} (then {before})" for name, (now, before) in pairs.items() if now != before]:
-        raise resume_error(sorted(changed))
+    changed = {name.replace("_", "-"): pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    if changed:
+        raise resume_error(sorted(f"--{name} {now} (then {before})" for name, (now, before) in changed.items()))
     return (
         replace(then, data=asked.data) if "data" in given else then
     )  # a file may have moved; its contents are compared

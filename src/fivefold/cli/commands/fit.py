@@ -12,7 +12,9 @@ import typer
 from fivefold.cli.options import (
     COLUMN_OPTION,
     DATA_ARGUMENT,
+    HEADER_OPTION,
     JSON_OPTION,
+    RARE_CLASSES_OPTION,
     TARGET_OPTION,
     TASK_OPTION,
     Console,
@@ -32,6 +34,8 @@ def fit(
     tune: Annotated[bool, typer.Option("--tune", help="Tune the parameters that the method's card names.")] = False,
     column: COLUMN_OPTION = None,
     task: TASK_OPTION = None,
+    header: HEADER_OPTION = None,
+    rare_classes: RARE_CLASSES_OPTION = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same model.")] = 0,
     as_json: JSON_OPTION = False,
 ) -> None:
@@ -43,7 +47,7 @@ def fit(
     from fivefold.study.tables.dataset import BadInput, load
 
     try:
-        table = load(data, target, task, kinds=parse_kinds(column or ()))
+        table = load(data, target, task, kinds=parse_kinds(column or ()), header=header, rare_classes=rare_classes)
         model = fit_method(table, method, parse_parameters(param or ()), seed=seed, tune=tune)
         about = describe_model(save_model(model, out))
     except BadInput as error:

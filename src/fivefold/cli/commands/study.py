@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.options import COLUMN_OPTION, DATA_ARGUMENT, JSON_OPTION, TARGET_OPTION, TASK_OPTION, refuse
+from fivefold.cli.options import (
+    COLUMN_OPTION,
+    DATA_ARGUMENT,
+    HEADER_OPTION,
+    JSON_OPTION,
+    RARE_CLASSES_OPTION,
+    TARGET_OPTION,
+    TASK_OPTION,
+    refuse,
+)
 
 
 def study(
@@ -46,6 +55,8 @@ def study(
     column: COLUMN_OPTION = None,
     group: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None,
     time: Annotated[str | None, typer.Option(help="Column that orders the rows in time.")] = None,
+    header: HEADER_OPTION = None,
+    rare_classes: RARE_CLASSES_OPTION = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the study in OUT.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start again in a folder that holds a study.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, and stop.")] = False,
@@ -72,6 +83,8 @@ def study(
             column=parse_kinds(column or ()),
             group=group,
             time=time,
+            header=header,
+            rare_classes=rare_classes,
         )
         given = frozenset(typed) & {field.name for field in fields(StudyOptions)}
         how = RunOptions(

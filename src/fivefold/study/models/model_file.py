@@ -48,6 +48,7 @@ class Schema:
     task: Task
     classes: tuple[str, ...] = ()
     seen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels of the categories in training
+    merged: tuple[str, ...] = ()  # rare classes of the table that one class stands for
 
     @classmethod
     def of(cls, data: Data, rows: np.ndarray | None = None) -> Schema:
@@ -56,14 +57,15 @@ class Schema:
         classes = tuple(map(str, np.unique(data.y[rows]))) if data.task.is_classification else ()
         levels = {name: data.X[name][rows].drop_nulls().unique().sort() for name in data.of_kind("category")}
         seen = {name: tuple(map(str, values)) for name, values in levels.items() if len(values) <= MAX_KEPT_LEVELS}
-        return cls(tuple(data.columns), data.target, data.task, classes, seen)
+        return cls(tuple(data.columns), data.target, data.task, classes, seen, data.merged_classes)
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Schema:
         """The schema from its entry in a file."""
         columns = tuple(Column(**{**column, "levels": tuple(column["levels"])}) for column in plain["columns"])
         seen = {name: tuple(levels) for name, levels in plain["seen"].items()}
-        return cls(columns, plain["target"], Task(plain["task"]), tuple(plain["classes"]), seen)
+        merged = tuple(plain.get("merged", ()))  # files of 0.1.0 have none
+        return cls(columns, plain["target"], Task(plain["task"]), tuple(plain["classes"]), seen, merged)
 
     @property
     def needed(self) -> tuple[Column, ...]:

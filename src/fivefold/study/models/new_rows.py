@@ -7,6 +7,7 @@ left to the model's preparation of its columns; unseen levels are counted in a n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -24,9 +25,10 @@ from fivefold.study.tables.conversion import RawColumn, convert_to_number, parse
 from fivefold.study.tables.files import read_table
 from fivefold.study.tables.kinds import check_names, raw_columns
 from fivefold.study.tables.missing_markers import clean_text
-from fivefold.study.tables.table import BadInput, Table, quote_list, table_from_frame
+from fivefold.study.tables.table import BadInput, Table, find_column, quote_list, table_from_frame
 from fivefold.study.tables.target import target_values
 
+NUMBERED_COLUMN = re.compile(r"column_\d+")  # the names of columns of files without a header
 STRICT_KINDS = {"number": "numbers", "date": "dates", "boolean": "truth values"}  # kinds that not every text can be
 
 
@@ -50,7 +52,10 @@ def read_new_rows(source: str | Path, schema: Schema, target: str | None = None)
     if str(source) in EMBEDDED and not Path(source).is_file():
         table = table_from_frame(str(source), load_embedded(str(source)))
     else:
-        table = read_table(Path(source), [*(column.name for column in schema.columns), target or schema.target])
+        names = [column.name for column in schema.columns]
+        table = read_table(Path(source), [*names, target or schema.target])
+        if all(map(NUMBERED_COLUMN.fullmatch, names)) and not set(names) & set(table.frame.columns):
+            table = read_table(Path(source), header=False)  # as the table of training
     return apply_schema(table, schema, target)
 
 
@@ -63,6 +68,7 @@ def apply_schema(table: Table, schema: Schema, target: str | None = None) -> New
     _check_columns(table.name, schema, list(raws))
     y, own_notes = None, list[str]()
     if target is not None:
+        target = find_column(table, target)
         check_names(table, {target: " (--target)"})
         y, own_notes = target_values(raws.get(target), target, table, None)
         rows = y.is_not_null().to_numpy()

@@ -21,7 +21,7 @@ from fivefold.study.models.model_file import ModelFile, Schema, version_warnings
 from fivefold.study.models.new_rows import NewRows
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
 from fivefold.study.tables.table import quote_list
-from fivefold.study.tables.target import target_labels
+from fivefold.study.tables.target import merge_classes, target_labels
 from fivefold.theory import Certificate, certify_holdout
 
 CONFIDENCE = 0.95  # of the intervals
@@ -104,7 +104,7 @@ def _true_target(schema: Schema, new: NewRows) -> np.ndarray:
                 f"{new.unit} {new.at[first]}"
             )
         return y.astype(float)
-    return target_labels(y, schema.task)
+    return merge_classes(target_labels(y, schema.task), schema.merged)
 
 
 def _precompute(model: ModelFile, new: NewRows) -> PrecomputedModel:

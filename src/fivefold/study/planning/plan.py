@@ -27,6 +27,7 @@ from fivefold.study.planning.portfolio import Learner, LearnerRequest, choose_le
 from fivefold.study.planning.splits import Split, draw_holdout, outer_splits
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.tables.dataset import BadInput, Data
+from fivefold.study.tables.target import MIN_CLASS_ROWS
 
 FOLDS, REPEATS, INNER_FOLDS = 5, 2, 3
 MAX_SETTINGS = 12  # settings tried per learner
@@ -34,8 +35,7 @@ SMALL_TABLE_ROWS, LARGE_TABLE_ROWS = 5_000, 50_000  # at most, and above: see th
 LARGE_TABLE_FOLDS = 3
 MAX_TIME_EXPONENT = 1.5  # of n; slower methods are left out of studies of large tables
 HOLDOUT_SHARE, MIN_ROWS_FOR_HOLDOUT = 0.2, 500  # share of the rows held out; smaller tables have no hold-out
-MIN_CLASS_ROWS = 3  # rows per class: one to train on, one to choose with, one to test on
-MIN_GROUPS = 3  # the same for groups
+MIN_GROUPS = 3  # groups that a study needs: one to train on, one to choose with, one to test on
 RARE_CLASS_SHARE = 0.2  # a class is rare if its share of the rows is below this and below half of 1/K
 
 
@@ -267,11 +267,25 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
         raise BadInput(
             f"{data.name}: class {', '.join(f'{label!r} ({named[label]})' for label in single)} of {data.target!r} has "
             f"too few rows; a class needs {MIN_CLASS_ROWS}, to train on, to choose with and to test on. "
-            "Leave those rows out or join the class with another"
+            f"{_rare_class_advice(data, single)}"
         )
     if few := [f"{label} ({count})" for label, count in named.items() if count < folds]:
         warnings.append(f"{counts.min()} folds instead of {folds}: few rows of class {', '.join(few)}")
     return min(folds, int(counts.min()))
+
+
+def _rare_class_advice(data: Data, rare: list[str]) -> str:
+    """The options that would make a study of these classes possible."""
+    classes, totals = np.unique(data.y, return_counts=True)
+    most = max(int(total) for label, total in zip(classes, totals, strict=True) if str(label) in rare)
+    advice = []
+    for total in np.unique(totals[totals >= most]):
+        if totals[totals <= total].sum() >= MIN_CLASS_ROWS and (totals > total).any():
+            advice.append(f"--rare-classes merge:{total + 1} joins the classes with fewer than {total + 1} rows")
+            break
+    if (totals > most).sum() > 1:
+        advice.append(f"--rare-classes drop:{most + 1} leaves out those with fewer than {most + 1}")
+    return "; ".join(advice) or "Collect more rows"
 
 
 def _possible_repeats(data: Data, options: Options, warnings: list[str]) -> int:

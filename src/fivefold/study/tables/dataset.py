@@ -29,8 +29,15 @@ from fivefold.study.tables.kinds import check_names, raw_columns, type_columns
 from fivefold.study.tables.leakage import duplicate_warnings, leakage_warnings
 from fivefold.study.tables.missing_markers import clean_text
 from fivefold.study.tables.table import BadInput as BadInput
-from fivefold.study.tables.table import Table, quote_list, table_from_frame
-from fivefold.study.tables.target import check_target, target_labels, target_values, task_of_kind
+from fivefold.study.tables.table import Table, find_column, is_column_place, quote_list, table_from_frame
+from fivefold.study.tables.target import (
+    check_target,
+    order_warnings,
+    target_labels,
+    target_values,
+    task_of_kind,
+    treat_rare_classes,
+)
 from fivefold.study.tables.target import task_of as task_of
 from fivefold.study.tables.task import Task as Task
 
@@ -51,6 +58,9 @@ class Data:
     rows: np.ndarray | None = None  # (n,) line of each row in the file, or its number, from 1
     warnings: tuple[str, ...] = ()
     digest: str = ""  # SHA-256 of the content
+    group_column: str = ""  # the column that `groups` are from
+    time_column: str = ""  # the column that `time` is from
+    merged_classes: tuple[str, ...] = ()  # rare classes that one class stands for
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", Task(self.task))  # its name will do
@@ -81,6 +91,8 @@ def load(
     kinds: Mapping[str, str] | None = None,
     group: str | None = None,
     time: str | None = None,
+    header: bool | None = None,
+    rare_classes: str | None = None,
 ) -> Data:
     """The embedded set of that name, or the table in a file.
 
@@ -89,7 +101,7 @@ def load(
     source
         wine, iris, breast_cancer, digits, diabetes, or a file: delimited text such as CSV, Parquet, JSON lines, ARFF.
     target
-        The column to predict.
+        The column to predict: its name, its number from 1, or `last`. So are other columns given.
     task
         classification or regression, if the values of the target mislead.
     kinds
@@ -98,6 +110,11 @@ def load(
         A column that says which rows belong together; it is not learned from.
     time
         A column that orders the rows in time; it is not learned from.
+    header
+        Does the first row of delimited text name the columns? None: decided by the rows.
+    rare_classes
+        `merge` or `drop` classes with fewer than 3 rows, `merge:10` or `drop:10` those with fewer than 10. Without it a
+        study refuses classes that are too rare.
 
     Examples
     --------
@@ -108,14 +125,14 @@ def load(
     if str(source) in EMBEDDED and not path.is_file():
         table, target = table_from_frame(str(source), load_embedded(str(source))), target or TARGET_COLUMN
     else:
-        expected = [name for name in (target, group, time, *(kinds or ())) if name]
-        table = read_table(path, expected)
+        expected = [name for name in (target, group, time, *(kinds or ())) if name and not is_column_place(name)]
+        table = read_table(path, expected, header)
     if target is None:
         raise BadInput(
             f"{table.name}: say which column to predict with --target; the columns are "
-            f"{quote_list(table.frame.columns)}"
+            f"{quote_list(table.frame.columns)}; a number or last will do, too"
         )
-    return admit_table(table, Roles(target, task, kinds or {}, group, time))
+    return admit_table(table, Roles(target, task, kinds or {}, group, time, rare_classes))
 
 
 def from_frame(
@@ -134,6 +151,13 @@ class Roles:
     kinds: Mapping[str, str] = field(default_factory=dict)
     group: str | None = None
     time: str | None = None
+    rare_classes: str | None = None
+
+    def resolve(self, table: Table) -> Roles:
+        """The same with names in place of numbers and `last`."""
+        group, time = (name and find_column(table, name) for name in (self.group, self.time))
+        kinds = {find_column(table, name): kind for name, kind in self.kinds.items()}
+        return replace(self, target=find_column(table, self.target), kinds=kinds, group=group, time=time)
 
     def check(self, table: Table) -> None:
         """Refuse names that are not columns, and roles that exclude one another."""
@@ -148,21 +172,40 @@ class Roles:
 
 def admit_table(table: Table, roles: Roles) -> Data:
     """A table as data for a study."""
+    roles = roles.resolve(table)
     roles.check(table)
     roles = replace(roles, kinds={**table.kinds, **roles.kinds})
     table, kind = clean_text(table), roles.kinds.get(roles.target)
     raw, notes = raw_columns(table)
     values, said = target_values(raw.pop(roles.target, None), roles.target, table, kind)
     labelled, known = values.is_not_null().to_numpy(), values.drop_nulls().to_numpy()
-    task = task_of(known, roles.task or task_of_kind(kind))
+    given = roles.task or task_of_kind(kind)
+    task = task_of(known, given)
     check_target(table.name, roles.target, known, task, said)
     notes = [*table.notes, *notes, *said]
     if not labelled.all():
-        lost = f"{format_count(int((~labelled).sum()), 'row')} of {len(labelled):,}"
-        notes.append(f"{lost} left out because the target {roles.target!r} is missing: {table.where(~labelled)}")
-        table = table.only(labelled)
-        raw = {name: column.only(labelled, table) for name, column in raw.items()}
-    return _build_data(table, roles, task, target_labels(known, task), raw, notes)
+        notes.append(_lost_rows(table, ~labelled, f"because the target {roles.target!r} is missing"))
+        table, raw = _only_rows(table, raw, labelled)
+    classes = treat_rare_classes(table.name, target_labels(known, task), task, roles.rare_classes)
+    notes += classes.notes
+    if not classes.kept.all():
+        notes.append(_lost_rows(table, ~classes.kept, "because their classes are rare"))
+        table, raw = _only_rows(table, raw, classes.kept)
+        check_target(table.name, roles.target, classes.labels, task)
+    data = _build_data(table, roles, task, classes.labels, raw, notes)
+    ordered = order_warnings(roles.target, known) if given is None and task.is_classification else []
+    return replace(data, merged_classes=classes.merged, warnings=(*ordered, *data.warnings))
+
+
+def _lost_rows(table: Table, lost: np.ndarray, why: str) -> str:
+    """A note on rows (a mask) that are left out."""
+    return f"{format_count(int(lost.sum()), 'row')} of {len(lost):,} left out {why}: {table.where(lost)}"
+
+
+def _only_rows(table: Table, raw: Mapping[str, RawColumn], rows: np.ndarray) -> tuple[Table, dict[str, RawColumn]]:
+    """The table and its columns with these rows (a mask) only."""
+    table = table.only(rows)
+    return table, {name: column.only(rows, table) for name, column in raw.items()}
 
 
 def data_digest(data: Data) -> str:
@@ -208,6 +251,8 @@ def _build_data(
         time=order.values.to_physical().to_numpy() if order else None,
         rows=table.at,
         warnings=tuple(warnings),
+        group_column=roles.group or "",
+        time_column=roles.time or "",
     )
     return replace(data, digest=data_digest(data))
 

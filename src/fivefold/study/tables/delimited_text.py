@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from fivefold.study.formatting import format_count
-from fivefold.study.tables.dialect import SAMPLE_ROWS, Dialect, has_header, sniff
+from fivefold.study.tables.dialect import BLANKS, SAMPLE_ROWS, Dialect, has_header, sniff, tabs_for_blanks
 from fivefold.study.tables.layout import RowLayout, scan_rows
 from fivefold.study.tables.table import BadInput, Table, format_places, quote_list, quote_value
 from fivefold.study.tables.text_encoding import HEAD_BYTES
@@ -25,7 +25,8 @@ from fivefold.study.tables.text_encoding import HEAD_BYTES
 COMMENT_MARK = b"#"
 SEPARATOR_LINE = re.compile(rb'"?sep=([,;|\t])"?\r?\n')  # spreadsheets write it as the first line
 TAB_SUFFIXES = (".tsv", ".tab")
-SEPARATOR_NAMES = {"\t": "tab", ";": "semicolon", "|": "vertical bar", ",": "comma"}
+SEPARATOR_NAMES = {"\t": "tab", ";": "semicolon", "|": "vertical bar", ",": "comma", BLANKS: "blank"}
+MAX_NAMES_NOTED = 6  # column names in the note on a header that nobody has confirmed
 MAX_EXTRA_FIELDS = 100  # empty fields beyond the header that a row may have
 
 
@@ -38,6 +39,7 @@ class DelimitedRows:
     dialect: Dialect
     layout: RowLayout
     rows: np.ndarray  # indices of the rows that count
+    separator_name: str  # of the file; in `content` tabs stand for blanks
 
     def text(self, row: int) -> bytes:
         """A row as it stands in the file."""
@@ -51,20 +53,20 @@ class DelimitedRows:
         return format_places(self.layout.lines[rows])
 
 
-def read_delimited(path: Path, content: bytes, expected: Collection[str] = ()) -> Table:
-    """The table of a file in UTF-8; `expected` are names that its header is known to hold."""
+def read_delimited(path: Path, content: bytes, expected: Collection[str] = (), header: bool | None = None) -> Table:
+    """The table of a file in UTF-8; see `files.read_table`."""
     notes = list[str]()
     content = content if content.endswith(b"\n") else content + b"\n"
     lines = _split_rows(path, content, notes)
     try:
-        names, body, header = _read_header(lines, expected, notes)
+        names, body, named = _read_header(lines, expected, header, notes)
     except csv.Error as error:
         raise BadInput(f"{path} is not a table: its first lines cannot be read ({error})") from None
     _check_widths(lines, names, body)
     frame = _parse_rows(lines, body, len(names))
     frame = _name_columns(lines, frame, names, body, notes)
     comma = True if lines.dialect.separator == ";" else None
-    return Table(path.name, frame, lines.layout.lines[body], "line", tuple(notes), decimal_comma=comma, header=header)
+    return Table(path.name, frame, lines.layout.lines[body], "line", tuple(notes), decimal_comma=comma, header=named)
 
 
 def _split_rows(path: Path, content: bytes, notes: list[str]) -> DelimitedRows:
@@ -73,7 +75,11 @@ def _split_rows(path: Path, content: bytes, notes: list[str]) -> DelimitedRows:
     if declared := SEPARATOR_LINE.match(content):
         content, prefer = b"\n" + content[declared.end() :], declared[1].decode()  # a blank line in its place
         notes.append(f"line 1 says that values are separated by {prefer!r}")
-    content, dialect, layout = _resolve_quotes(path, content, _find_dialect(path, content, prefer), notes)
+    dialect = _find_dialect(path, content, prefer)
+    separator_name = SEPARATOR_NAMES[dialect.separator]
+    if dialect.separator == BLANKS:
+        content, dialect = tabs_for_blanks(content, dialect.quote), Dialect("\t", dialect.quote)
+    content, dialect, layout = _resolve_quotes(path, content, dialect, notes)
     several = layout.fields[layout.fields > 1]
     width = int(np.bincount(several).argmax()) if len(several) else 1
     few = np.flatnonzero(layout.fields != width)
@@ -82,12 +88,12 @@ def _split_rows(path: Path, content: bytes, notes: list[str]) -> DelimitedRows:
     comments = [i for i, text in texts.items() if text.startswith(COMMENT_MARK)]
     counts = np.ones(len(layout.fields), bool)
     counts[[*blank, *comments]] = False
-    lines = DelimitedRows(path, content, dialect, layout, np.flatnonzero(counts))
+    lines = DelimitedRows(path, content, dialect, layout, np.flatnonzero(counts), separator_name)
     for what, left in (("blank line", blank), ("comment", comments)):
         if left:
             notes.append(f"{format_count(len(left), what)} left out: {lines.where(np.array(left))}")
     if dialect.separator != ",":
-        notes.append(f"values are separated by {SEPARATOR_NAMES[dialect.separator]}s")
+        notes.append(f"values are separated by {separator_name}s")
     if dialect.quote == "'":
         notes.append("values stand between single quotes")
     return lines
@@ -104,7 +110,7 @@ def _find_dialect(path: Path, content: bytes, prefer: str | None) -> Dialect:
     dialect = sniff("\n".join(sample), prefer)
     if dialect is None:
         raise BadInput(
-            f"{path} has one column only: no comma, semicolon, tab or | separates values in its lines, "
+            f"{path} has one column only: no comma, semicolon, tab, | or blank separates values in its lines, "
             f"for example {quote_value((sample or [''])[0])}"
         )
     return dialect
@@ -133,7 +139,7 @@ def _resolve_quotes(path: Path, content: bytes, dialect: Dialect, notes: list[st
 
 
 def _read_header(
-    lines: DelimitedRows, expected: Collection[str], notes: list[str]
+    lines: DelimitedRows, expected: Collection[str], header: bool | None, notes: list[str]
 ) -> tuple[list[str], np.ndarray, bool]:
     """The names of the columns, the rows below them, and whether the file names its columns or they are numbered."""
     rows, sample = lines.rows, lines.fields(_sample_rows(lines))
@@ -143,13 +149,16 @@ def _read_header(
         notes.append(f"1 comment left out: {lines.where(rows[:1])}")
         rows, sample = rows[1:], sample[1:]
     sample[0][0] = sample[0][0].lstrip("# ")
-    if has_header(sample, expected):
-        return [" ".join(name.split()) for name in sample[0]], rows[1:], True
+    line = lines.layout.lines[rows[0]]
+    if has_header(sample, expected) if header is None else header:
+        names = [" ".join(name.split()) for name in sample[0]]
+        if header is None and not set(names) & set(expected):
+            shown = quote_list(names, MAX_NAMES_NOTED)
+            notes.append(f"line {line} is taken for the names of the columns, {shown}; if it holds values: --no-header")
+        return names, rows[1:], True
     width = int(np.bincount(lines.layout.fields[rows]).argmax())
-    notes.append(
-        f"no header: line {lines.layout.lines[rows[0]]} looks like the lines below it; "
-        f"the columns are called column_1 to column_{width}"
-    )
+    why = "looks like the lines below it" if header is None else "holds values, as you say"
+    notes.append(f"no header: line {line} {why}; the columns are called column_1 to column_{width}")
     return [f"column_{j + 1}" for j in range(width)], rows, False
 
 
@@ -263,5 +272,5 @@ def _ragged_message(lines: DelimitedRows, odd: np.ndarray, what: str, width: int
     return (
         f"{lines.path}: {len(odd):,} of {total:,} rows have {what} fields: {lines.where(odd)}; line "
         f"{lines.layout.lines[one]} has {lines.layout.fields[one]}, the header {width}. Correct them: a value that "
-        f"holds a {SEPARATOR_NAMES[lines.dialect.separator]} stands between quotes"
+        f"holds a {lines.separator_name} stands between quotes"
     )

@@ -1,6 +1,7 @@
 """How a delimited file is written: its separator, its quotes, and whether the first row names the columns.
 
-separator   the one of tab ; | , that splits most of the first rows into as many fields as the very first
+separator   the one of tab ; | , that splits most of the first rows into as many fields as the very first; runs of
+            blanks if none does, or if tabs are only some of the blanks between numbers
 quote       " unless the file has none and values stand between '
 header      the first row, unless it looks like the rows below it: a number above numbers, or a value that occurs again
 """
@@ -18,8 +19,12 @@ from itertools import pairwise
 from fivefold.study.tables.missing_markers import MISSING_SPELLINGS
 
 SEPARATORS = "\t;|,"  # the first of equally good ones is taken: a comma may be a decimal comma
+BLANKS = " "  # the separator where values stand apart by runs of spaces and tabs
+MIN_BLANK_SHARE = 0.9  # rows that blanks must split into the same number of fields; sentences are not so regular
 SAMPLE_ROWS = 200  # rows from which the dialect is guessed
 NUMERIC_TEXT = re.compile(r"(?=.*\d)[-+\d.,:/ %$€£'eETZ\u00a0\u202f]+")  # numbers, dates, times
+
+SPACED_NUMBERS = re.compile(r"\d\.? {2,}[-+.?\d]")  # two numbers, the second perhaps missing, and their distance
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,26 @@ def sniff(sample: str, prefer: str | None = None) -> Dialect | None:
         score = (counts[0] == width, often / len(counts)) if counts else (False, 0.0)
         if width > 1 and (found is None or score > best):
             best, found = score, dialect
-    return found
+    return Dialect(BLANKS, _find_quote(sample, BLANKS)) if _is_blank_separated(sample, found) else found
+
+
+def tabs_for_blanks(content: bytes, quote: str | None) -> bytes:
+    """The content with one tab for each run of blanks outside quotes, and none at the ends of its lines.
+
+    Examples
+    --------
+    >>> tabs_for_blanks(b' 1.5   2 "a b"  ', '"')
+    b'1.5\\t2\\t"a b"'
+    """
+    content = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", content)
+    top = re.match(rb"(#[^\n]*\n)+", content)  # the last of these comments may be the header
+    if top is not None:
+        content = re.sub(rb"(?m)^#[ \t]+", b"#", top[0]) + content[top.end() :]
+    mark = (quote or "").encode()
+    if not mark or mark not in content:
+        return re.sub(rb"[ \t]+", b"\t", content)
+    quoted = mark + rb"[^" + mark + rb"\n]*" + mark
+    return re.sub(quoted + rb"|[ \t]+", lambda found: found[0] if found[0].startswith(mark) else b"\t", content)
 
 
 def has_header(rows: Sequence[Sequence[str]], expected: Collection[str]) -> bool:
@@ -78,6 +102,21 @@ def has_header(rows: Sequence[Sequence[str]], expected: Collection[str]) -> bool
         return _are_counters(first) or _are_counters([field for field in first if _is_numeric(field)])
     again = [field in column for field, column in zip(first, columns, strict=True)]
     return sum(again) < len(first) / 2
+
+
+def _is_blank_separated(sample: str, found: Dialect | None) -> bool:
+    """Do runs of blanks separate the values, although `found` may be some dialect with tabs?"""
+    if found is not None and found.separator != "\t":
+        return False
+    quote = _find_quote(sample, BLANKS)
+    rows = Dialect("\t", quote).split(tabs_for_blanks(sample.encode(), quote).decode())
+    width, often = Counter(map(len, rows)).most_common(1)[0] if rows else (1, 0)
+    if width < 2 or often < MIN_BLANK_SHARE * len(rows):
+        return False
+    if found is None or len(rows[0]) != width:
+        return found is None
+    below = found.split(sample)[1:]  # in a column that is none, numbers stand several blanks apart
+    return any(all(j < len(row) and SPACED_NUMBERS.search(row[j]) for row in below) for j in range(width))
 
 
 def _find_quote(sample: str, separator: str) -> str:

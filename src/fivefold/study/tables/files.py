@@ -22,25 +22,34 @@ from fivefold.study.tables.text_encoding import PARQUET_MAGIC, check_memory, dec
 BYTES_PER_CELL = 8  # least memory of a value, as a float
 
 
-def read_table(path: Path, expected: Collection[str] = ()) -> Table:
+def read_table(path: Path, expected: Collection[str] = (), header: bool | None = None) -> Table:
     """The table in a file; `expected` are column names that its header is known to hold.
 
-    CSV with any of the usual separators, Parquet, JSON lines and ARFF; text may be compressed by gzip.
+    CSV with any of the usual separators, Parquet, JSON lines and ARFF; text may be compressed by gzip. `header` says
+    whether the first row of delimited text names the columns; None: decided by the rows.
     """
     check_file(path)
     content = read_bytes(path)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if content.startswith(PARQUET_MAGIC) or suffix in (".parquet", ".pq"):
+        _check_header_option(path, header)
         return read_parquet(path, content)
     text, notes = decode_to_utf8(path, content)
     reader = TEXT_READERS.get(suffix)
+    if reader is None and text.lstrip()[:9].lower() == b"@relation":
+        reader = read_arff
     if reader is not None:
+        _check_header_option(path, header)
         table = reader(path, text)
-    elif text.lstrip()[:9].lower() == b"@relation":
-        table = read_arff(path, text)
     else:
-        table = read_delimited(path, text, expected)
+        table = read_delimited(path, text, expected, header)
     return replace(table, notes=(*notes, *table.notes))
+
+
+def _check_header_option(path: Path, header: bool | None) -> None:
+    if header is not None:
+        option = "--header" if header else "--no-header"
+        raise BadInput(f"{path}: {option} is for delimited text; files of this format always name their columns")
 
 
 def check_file(path: Path) -> None:

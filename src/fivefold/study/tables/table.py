@@ -12,6 +12,7 @@ import polars as pl
 from fivefold.core.types import Indices
 
 MAX_PLACES_SHOWN = 5  # lines or rows named in a message; the others are counted
+LAST_COLUMN = "last"  # what users call it, as a number counted from 1
 MAX_VALUE_LETTERS = 60  # characters of a value shown in a message
 
 
@@ -46,6 +47,29 @@ class Table:
 def table_from_frame(name: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Table:
     """A frame from memory as a table."""
     return Table(name, frame, np.arange(1, len(frame) + 1), notes=tuple(notes))
+
+
+def find_column(table: Table, given: str) -> str:
+    """The name of a column that is given by its name, by its number from 1, or as `last`; other words are returned.
+
+    Examples
+    --------
+    >>> table = table_from_frame("t", pl.DataFrame({"x": [1], "y": [2]}))
+    >>> find_column(table, "y"), find_column(table, "1"), find_column(table, "last"), find_column(table, "z")
+    ('y', 'x', 'y', 'z')
+    """
+    columns = table.frame.columns
+    if given in columns or not is_column_place(given):
+        return given
+    place = len(columns) if given == LAST_COLUMN else int(given)
+    if not 1 <= place <= len(columns):
+        raise BadInput(f"{table.name}: there is no column {given}; the columns are 1 to {len(columns)}")
+    return columns[place - 1]
+
+
+def is_column_place(given: str) -> bool:
+    """Can it mean a place rather than a name: a number, or `last`?"""
+    return given == LAST_COLUMN or (given.isascii() and given.isdecimal())
 
 
 def format_places(at: Sequence[int] | Indices, unit: str = "line") -> str:
