@@ -100,8 +100,10 @@ def describe(
 def doctor(as_json: JSON_OPTION = False) -> None:
     """Check the installation: versions, threads, devices, compiled loops."""
     from fivefold.cli.commands.doctor import examine, findings_text, verdict
+    from fivefold.cli.progress_bar import activity
 
-    found = examine()
+    with activity("importing every module"):
+        found = examine()
     if as_json:
         show_json(asdict(found) | {"healthy": found.healthy, "verdict": verdict(found)}, default=str)
     else:

@@ -1,17 +1,22 @@
-"""The progress of a long command, on the error stream: a bar that disappears when done, or lines without a terminal."""
+"""The progress of a long command, on the error stream: a line that changes until the work is done, or several lines
+where there is no terminal. Either way no more than SECONDS_BETWEEN_LINES pass without a sign of life.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from threading import Event, Thread
 from typing import Protocol
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from fivefold.cli.options import Console
 
-SECONDS_BETWEEN_LINES = 10.0  # at least
+SECONDS_BETWEEN_LINES = 4.0  # without a terminal; people begin to wonder after five
+
+Step = Callable[[str], None]  # says what is done next
 
 
 class ProgressCallback(Protocol):
@@ -22,14 +27,40 @@ class ProgressCallback(Protocol):
 
 
 @contextmanager
-def progress_bar(total: int, done: int = 0, *, lines: bool = False) -> Iterator[ProgressCallback]:
-    """Yield the callback of a bar over `total` steps; `lines`: print lines if there is no terminal."""
-    console, start, first = Console(stderr=True), time.monotonic(), done
+def activity(step: str) -> Iterator[Step]:
+    """Show what is being done and for how long; yields a function that names the next step."""
+    console, start = Console(stderr=True), time.monotonic()
+    spinner = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", style="dim", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    line = spinner.add_task(step, total=None)
+
+    def begin(text: str) -> None:
+        nonlocal step, start
+        step, start = text, time.monotonic()
+        spinner.reset(line, description=text)
+
+    with _shown(spinner, console, lambda: f"{step}: {format_duration(time.monotonic() - start)}"):
+        yield begin
+
+
+@contextmanager
+def progress_bar(total: int, done: int = 0, *, title: str = "", lines: bool = False) -> Iterator[ProgressCallback]:
+    """Yield the callback of a bar over `total` steps; `lines`: print each step if there is no terminal."""
+    console, start, first, rest = Console(stderr=True), time.monotonic(), done, ""
     bar = Progress(
+        SpinnerColumn(),
+        *([TextColumn(title, style="dim")] if title else []),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
+        TimeElapsedColumn(),
         TextColumn("{task.fields[left]}", style="cyan"),
-        TextColumn("{task.description}", style="dim"),
+        TextColumn("{task.description}", style="dim", markup=False),
         console=console,
         transient=True,
         disable=not console.is_terminal,
@@ -37,7 +68,7 @@ def progress_bar(total: int, done: int = 0, *, lines: bool = False) -> Iterator[
     line, due = bar.add_task("", total=total, completed=done, left=""), start
 
     def tick(name: str, left: float | None = None) -> None:
-        nonlocal done, due
+        nonlocal done, due, rest
         done, now = done + 1, time.monotonic()
         if left is None:
             left = (now - start) / (done - first) * (total - done)
@@ -47,8 +78,34 @@ def progress_bar(total: int, done: int = 0, *, lines: bool = False) -> Iterator[
             due = now + SECONDS_BETWEEN_LINES
             console.print(f"{done} of {total} done: {name}{rest}", highlight=False, soft_wrap=True)
 
-    with nullcontext() if bar.disable else bar:  # older versions of rich end a hidden bar with an empty line
+    def sign() -> str:
+        after = f" after {format_duration(time.monotonic() - start)}"
+        return f"{title}{': ' * bool(title)}{done} of {total} done{after}{rest}"
+
+    with _shown(bar, console, sign):
         yield tick
+
+
+def _shown(bar: Progress, console: Console, sign: Callable[[], str]) -> AbstractContextManager[object]:
+    """The bar while it is on the terminal; without a terminal a thread that prints a sign of life."""
+    return _signs_of_life(console, sign) if bar.disable else bar
+
+
+@contextmanager
+def _signs_of_life(console: Console, sign: Callable[[], str]) -> Iterator[None]:
+    ended = Event()
+
+    def speak() -> None:
+        while not ended.wait(SECONDS_BETWEEN_LINES):
+            console.print(sign(), highlight=False, markup=False, soft_wrap=True)
+
+    speaker = Thread(target=speak, daemon=True)
+    speaker.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        speaker.join()
 
 
 def format_duration(seconds: float) -> str:

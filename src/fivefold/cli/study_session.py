@@ -19,7 +19,7 @@ from rich.text import Text
 
 from fivefold.cli import results_table
 from fivefold.cli.options import Console, print_note, show_json
-from fivefold.cli.progress_bar import progress_bar
+from fivefold.cli.progress_bar import activity, progress_bar
 from fivefold.core.console.control_characters import printable_json
 from fivefold.study.judging.results import judge_outcomes
 from fivefold.study.outputs import StudyOutputs, write_outputs
@@ -145,12 +145,14 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     if journal is not None:
         stack.enter_context(journal)
         asked = _resumed_options(asked, how.given, journal)
-    data = asked.load_data()
-    plan = _make_plan(asked, data) if journal is None else restore_plan(data, journal)
+    with activity(f"reading {asked.data}") as step:
+        data = asked.load_data()
+        step("planning the study")
+        plan = _make_plan(asked, data) if journal is None else restore_plan(data, journal)
     jobs = how.jobs or (1 if data.X.height * data.X.width < ONE_WORKER_CELLS else cpu_count())
     workers = stack.enter_context(make_workers(data, jobs))
     if journal is None:
-        with progress_bar(len(plan.learners)) as tick:
+        with progress_bar(len(plan.learners), title="timing the learners on few rows") as tick:
             plan = fit_to_budget(plan, measure_costs(plan, workers, tick), asked.budget, jobs)
     console.print(results_table.study_heading(plan))
     if how.dry_run:
@@ -160,10 +162,10 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     elif done := len(journal.fold_fates()):
         console.print(f"resumed: {done} of {len(plan.learners) * len(plan.splits)} folds are done", style="dim")
     _run_folds(plan, journal, workers)
-    judged = judge_outcomes(plan, read_outcomes(plan, journal))
-    results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions") or ()))
-    with Console(stderr=True).status("fitting the winner, writing the report"):
-        outputs = write_outputs(results, how.out, journal, workers)
+    with activity("comparing the learners") as step:
+        judged = judge_outcomes(plan, read_outcomes(plan, journal))
+        results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions") or ()))
+        outputs = write_outputs(results, how.out, journal, workers, step)
     results_table.show_results(console, outputs.results)
     for line in _closing_lines(outputs):
         console.print(line, markup=False, soft_wrap=True)

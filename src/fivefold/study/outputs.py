@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,21 +32,34 @@ class StudyOutputs:
     reason: str = ""  # why there is no model
 
 
-def write_outputs(results: Results, folder: Path, journal: Journal, workers: WorkerPool) -> StudyOutputs:
-    """Fit and save the winner, open the hold-out, write the table and the report; the workers are closed."""
-    from fivefold.study import report  # it draws figures: slow to import
+def write_outputs(
+    results: Results,
+    folder: Path,
+    journal: Journal,
+    workers: WorkerPool,
+    step: Callable[[str], None] = lambda step: None,
+) -> StudyOutputs:
+    """Fit and save the winner, open the hold-out, write the table and the report; the workers are closed.
 
+    `step` is told what is done next.
+    """
     write_results(results, folder)  # before anything long
+    if results.judged:
+        step(f"fitting {results.judged[0].name}, the best learner, on all rows outside the hold-out")
     model, reason = _winner_or_reason(results, workers) if results.judged else (None, "every learner failed")
     workers.close()
     path = None
     if model is not None:
+        step("testing the model on the rows held out, and saving it")
         found = open_holdout(results.plan, results.judged[0].name, model.pipeline, journal)
         results = replace(results, holdout=found)
         try:
             path = save_winner(model, results, folder)
         except BadInput as error:
             reason = str(error)
+    step("drawing the report")
+    from fivefold.study import report  # it draws figures: slow to import
+
     return StudyOutputs(results, write_results(results, folder), report.write_report(results, folder), path, reason)
 
 

@@ -19,6 +19,7 @@ def evaluate(
     as_json: JSON_OPTION = False,
 ) -> None:
     """Evaluate a model on a labelled table: scores with intervals."""
+    from fivefold.cli.progress_bar import activity
     from fivefold.study.environment import to_plain_values
     from fivefold.study.models.model_file import load_model
     from fivefold.study.models.new_rows import read_new_rows
@@ -26,9 +27,10 @@ def evaluate(
     from fivefold.study.tables.table import BadInput
 
     try:
-        loaded = load_model(model)
-        new = read_new_rows(data, loaded.schema, target or loaded.schema.target)
-        with loaded.refusing_misfits():
+        with activity(f"evaluating {model}"):
+            loaded = load_model(model)
+            new = read_new_rows(data, loaded.schema, target or loaded.schema.target)
+        with activity(f"evaluating {model}"), loaded.refusing_misfits():
             found = evaluate_model(loaded, new)
     except BadInput as error:
         refuse(str(error))

@@ -41,15 +41,17 @@ def fit(
 ) -> None:
     """Fit a method on all rows of a table, including the preparation of its columns."""
     from fivefold.cli.commands.card import card_text
+    from fivefold.cli.progress_bar import activity
     from fivefold.cli.study_session import parse_kinds
     from fivefold.study.models.model_file import describe_model, save_model
     from fivefold.study.models.winner import fit_method
     from fivefold.study.tables.dataset import BadInput, load
 
     try:
-        table = load(data, target, task, kinds=parse_kinds(column or ()), header=header, rare_classes=rare_classes)
-        model = fit_method(table, method, parse_parameters(param or ()), seed=seed, tune=tune)
-        about = describe_model(save_model(model, out))
+        with activity(f"fitting {method}"):
+            table = load(data, target, task, kinds=parse_kinds(column or ()), header=header, rare_classes=rare_classes)
+            model = fit_method(table, method, parse_parameters(param or ()), seed=seed, tune=tune)
+            about = describe_model(save_model(model, out))
     except BadInput as error:
         refuse(str(error))
     if as_json:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from fivefold.cli.options import DATA_HELP, TARGET_OPTION, Console, refuse
+from fivefold.cli.progress_bar import activity
 
 if TYPE_CHECKING:
     from fivefold.study.guide.problem import LearningProblem
@@ -53,7 +54,9 @@ def guide(
         console.print(str(work))
         while _do_next_phase(work, talk, add or [], drop or [], methods, jobs, stop=stop):
             pass
-        console.print(f"\nreport    {work.report()}")
+        with activity("drawing the report"):
+            path = work.report()
+        console.print(f"\nreport    {path}")
     except BadInput as error:
         refuse(str(error))
 
@@ -81,7 +84,8 @@ def _ask_problem(
     talk.console.print("1 The task: what is learned (T), by which measure (P), from what (E)")
     source = data or talk.ask("E: which table?", "wine")
     column = target or (talk.ask("E: which column to predict?", "") or None)
-    table = load(source, column)
+    with activity(f"reading {source}"):
+        table = load(source, column)
     usual = make_plan(table, (), holdout=0.0).scores[0].name
     words = task or talk.ask("T: in words", f"predict {table.target} of {table.name}")
     measure = metric or talk.ask("P: which measure?", usual)
@@ -99,7 +103,8 @@ def _do_next_phase(
         return False
     talk.console.print(f"\n{PHASE_HEADINGS[phase]}")
     if phase == "data":
-        found = work.read_data()
+        with activity("reading the data"):
+            found = work.read_data()
         talk.console.print(
             f"{found['rows']} rows, {len(found['columns'])} columns; {found['test_rows']} rows locked away"
         )
@@ -108,22 +113,27 @@ def _do_next_phase(
     elif phase == "features":
         out = drop or _split_list(talk.ask("Columns to leave out, separated by commas", ""))
         new = add or [part for part in talk.ask("Columns to add, NAME=EXPRESSION; ...", "").split(";") if part.strip()]
-        talk.console.print(str(work.choose_features(add=_parse_columns(new), drop=out)))
+        with activity("comparing the features"):
+            chosen = work.choose_features(add=_parse_columns(new), drop=out)
+        talk.console.print(str(chosen))
     elif phase == "models":
         names = _split_list(
             methods if methods is not None else talk.ask("Methods, separated by commas; none for a portfolio", "")
         )
-        found = work.choose_models(
-            names, interpretable=talk.sure("Will people read the reasons for a prediction?", False)
-        )
+        read = talk.sure("Will people read the reasons for a prediction?", False)
+        with activity("choosing models"):
+            found = work.choose_models(names, interpretable=read)
         talk.console.print("learners: " + ", ".join(found["learners"]))
         talk.console.print("\n".join(found["advice"]))
     elif phase == "training":
-        talk.console.print(str(work.train(jobs=jobs)))
+        with activity("training"):
+            trained = work.train(jobs=jobs)
+        talk.console.print(str(trained))
         for weak in work.outcomes["training"]["weaknesses"]:
             talk.console.print(f"weak: {weak['why']} (revise {weak['phase']})")
     else:
-        found = work.evaluate()
+        with activity("testing"):
+            found = work.evaluate()
         scores = ", ".join(f"{name} {value:.4g}" for name, value in found["scores"].items())
         talk.console.print(f"{found['learner']} on {found['rows']} test rows: {scores}")
     return True

@@ -36,16 +36,18 @@ def predict(
     take it for a formula. Text that begins with apostrophes before such a sign gets one more, so removing one restores
     the original.
     """
+    from fivefold.cli.progress_bar import activity
     from fivefold.study.formatting import format_count
     from fivefold.study.models.model_file import load_model, version_warnings
     from fivefold.study.models.new_rows import read_new_rows
     from fivefold.study.tables.table import BadInput
 
     try:
-        loaded = load_model(model)
-        new = read_new_rows(data, loaded.schema)
+        with activity(f"reading {data}"):
+            loaded = load_model(model)
+            new = read_new_rows(data, loaded.schema)
         new = replace(new, notes=(*version_warnings(loaded.card), *new.notes))
-        with loaded.refusing_misfits():
+        with activity(f"predicting {data}"), loaded.refusing_misfits():
             predictions = prediction_frame(loaded, new)
         shown, changed = (predictions, 0) if raw else escape_formulas(predictions)
         text = shown.write_csv()

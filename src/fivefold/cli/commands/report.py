@@ -19,11 +19,15 @@ def report(
     as_json: JSON_OPTION = False,
 ) -> None:
     """Write the report of a finished study again; no fold is run again."""
+    from fivefold.cli.progress_bar import activity
     from fivefold.study.report import write_report
     from fivefold.study.tables.dataset import BadInput
 
     try:
-        path = write_report(read_study_results(folder), folder)
+        with activity("reading the study") as step:
+            results = read_study_results(folder)
+            step("drawing the report")
+            path = write_report(results, folder)
     except BadInput as error:
         refuse(str(error))
     except OSError as error:

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from fivefold.cli import loop_cache
 from fivefold.cli.options import Console, show_json
-from fivefold.cli.progress_bar import progress_bar
+from fivefold.cli.progress_bar import activity, progress_bar
 from fivefold.core.compilation.jit import COMPILED_LOOPS
 from fivefold.core.registry import find, methods
 from fivefold.datasets.tiny_tables import TinyTable, tiny_tables
@@ -44,7 +44,8 @@ class WarmUpResult:
 def warm_all(jobs: int, *, variants: bool, as_json: bool) -> bool:
     """Compile, prune, report; did every method succeed?"""
     start = time.perf_counter()
-    loop_cache.import_all_modules()
+    with activity("importing every module"):
+        loop_cache.import_all_modules()
     done = _warm_in_workers(jobs, variants)
     removed, state = loop_cache.prune_cache(), loop_cache.read_cache_state()
     if as_json:
@@ -76,7 +77,10 @@ def warm_method(name: str, variants: bool) -> WarmUpResult:
 
 def _warm_in_workers(jobs: int, variants: bool) -> list[WarmUpResult]:
     order, done = _warm_order(), []
-    with progress_bar(len(order)) as tick, ProcessPoolExecutor(jobs, get_context("spawn"), _limit_threads) as pool:
+    with (
+        progress_bar(len(order), title="compiling") as tick,
+        ProcessPoolExecutor(jobs, get_context("spawn"), _limit_threads) as pool,
+    ):
         for future in as_completed([pool.submit(warm_method, name, variants) for name in order]):
             done.append(warmed := future.result())
             tick(warmed.name)
