@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from fivefold.study.formatting import (
     format_count,
     format_p_value,
     format_seconds,
+    shorten,
 )
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.planning.plan import Plan
@@ -31,7 +33,12 @@ TABLE_LEGENDS = (
     "★ best   ≈ practically equal   ? undecided   p: that it is worse by no more than the margin",
     f"{INNER_SELECTION_LABEL}: what to expect from taking the winner of a study",
 )
+SETTINGS_TITLE = "settings chosen most"
 MIN_COLUMNS = 5  # always shown: mark, learner, score, interval, p
+NAME_COLUMN = 1  # of the table
+MAX_NAME_LETTERS = 32  # of a learner's name; no method of the registry has more, with "(baseline)"
+MIN_NAME_LETTERS = 8  # on the narrowest screen
+MIN_SETTING_LETTERS = 16  # settings with less room than this are left out
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,10 @@ class _ScreenColumn:
     def width(self) -> int:
         return max(map(len, (self.title, *self.cells))) + 2
 
+    def cut(self, most: int) -> _ScreenColumn:
+        """The column with cells of at most `most` characters."""
+        return replace(self, cells=tuple(shorten(cell, most) for cell in self.cells))
+
 
 def study_heading(plan: Plan) -> RenderableType:
     """What is studied and how."""
@@ -59,7 +70,8 @@ def study_heading(plan: Plan) -> RenderableType:
         named = [f"{c.name} ({c.distinct})" if kind == "category" else c.name for c in data.columns if c.kind == kind]
         grid.add_row(KIND_NOUNS[kind][1], Text(first_names(named)))
     grid.add_row("learners", Text(", ".join(learner.name for learner in plan.learners)))
-    grid.add_row("plan", Text(_describe_plan(plan)))
+    for label, line in zip_longest(["plan"], _describe_plan(plan), fillvalue=""):
+        grid.add_row(label, Text(line))
     if len(plan.holdout):
         grid.add_row("hold-out", f"{len(plan.holdout)} rows, locked until the winner is fitted")
     skipped = [f"{name} is left out: {reason}" for name, reason in plan.skipped.items()]
@@ -74,9 +86,7 @@ def learner_table(results: Results, width: int) -> RenderableType:
         failures.add_row(Text("x", "red"), Text.assemble((outcome.learner.name, "red"), f" {how}: {outcome.failure}"))
     if not results.judged:
         return failures
-    columns = _all_columns(results)
-    while sum(column.width for column in columns) > width and len(columns) > MIN_COLUMNS:
-        columns.pop()
+    columns = _fitting_columns(_all_columns(results), width)
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for column in columns:
         grid.add_column(column.title, justify=column.justify, no_wrap=True)
@@ -157,9 +167,21 @@ def _all_columns(results: Results) -> list[_ScreenColumn]:
         _ScreenColumn("size", filled([format_bytes(judged.size_bytes) for judged in results.judged])),
     ]
     if any(len(judged.outcome.learner.settings) > 1 for judged in results.judged):
-        columns.append(
-            _ScreenColumn("settings chosen most", filled([_usual_setting(j) for j in results.judged]), "left")
-        )
+        columns.append(_ScreenColumn(SETTINGS_TITLE, filled([_usual_setting(j) for j in results.judged]), "left"))
+    return columns
+
+
+def _fitting_columns(columns: list[_ScreenColumn], width: int) -> list[_ScreenColumn]:
+    """The columns there is room for; names and settings are cut before a column of numbers is left out."""
+    columns[NAME_COLUMN] = columns[NAME_COLUMN].cut(MAX_NAME_LETTERS)
+    while (excess := sum(column.width for column in columns) - width) > 0 and len(columns) > MIN_COLUMNS:
+        last = columns.pop()
+        room = last.width - 2 - excess
+        if last.title == SETTINGS_TITLE and room >= max(MIN_SETTING_LETTERS, len(last.title)):
+            columns.append(last.cut(room))
+    if excess > 0:
+        names = columns[NAME_COLUMN]
+        columns[NAME_COLUMN] = names.cut(max(MIN_NAME_LETTERS, names.width - 2 - excess))
     return columns
 
 
@@ -189,10 +211,19 @@ def _score_decimals(best: LearnerResult, score: Score) -> int:
     return decimals_for(best.estimates[score.name].mean)
 
 
-def _describe_plan(plan: Plan) -> str:
+def _describe_plan(plan: Plan) -> list[str]:
+    """The folds, and which rows stay together or in order, one line each."""
+    data = plan.data
     outer = f"{plan.repeats} x {plan.folds} outer folds" if plan.repeats > 1 else f"{plan.folds} outer folds"
     halved = ", halved over rows" if plan.halving else ""
-    return f"{outer}, {plan.inner_folds} inner folds choose the settings{halved}, seed {plan.seed}"
+    lines = [f"{outer}, {plan.inner_folds} inner folds choose the settings{halved}, seed {plan.seed}"]
+    if data.groups is not None:
+        groups = format_count(len(np.unique(data.groups)), "group")
+        lines.append(f"{groups} of {data.group_column!r}: the rows of a group are never in both parts of a split")
+    if data.time is not None:
+        latest = ", the hold-out is the latest part" if len(plan.holdout) else ""
+        lines.append(f"in order of {data.time_column!r}: training rows come before test rows{latest}")
+    return lines
 
 
 def _describe_target(data: Data) -> str:

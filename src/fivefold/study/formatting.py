@@ -115,6 +115,23 @@ def join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def shorten(name: str, most: int) -> str:
+    """A name of at most `most` characters: of a dotted one the first and last part are kept, any other is cut inside.
+
+    Examples
+    --------
+    >>> shorten("sklearn.ensemble.ExtraTreesClassifier", 32), shorten("a_column_with_a_long_name", 12)
+    ('sklearn…ExtraTreesClassifier', 'a_co…ng_name')
+    """
+    if len(name) <= most:
+        return name
+    ends = f"{name.partition('.')[0]}…{name.rpartition('.')[2]}"
+    if "." in name and len(ends) <= most:
+        return ends
+    tail = (most - 1) * 2 // 3  # names that belong together differ at their ends
+    return f"{name[: most - 1 - tail]}…{name[len(name) - tail :]}"
+
+
 def escape_markdown(text: str) -> str:
     """Text in which Markdown takes no character for markup.
 

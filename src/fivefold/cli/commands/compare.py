@@ -10,9 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.cli.options import JSON_OPTION, Console, refuse, show_json
+from fivefold.cli.progress_bar import activity
 
 if TYPE_CHECKING:
     from fivefold.study.judging.study_comparison import StudyComparison
+
+MAX_NAME_LETTERS = 32  # of a learner or a data set
+RANK_LETTERS, P_LETTERS, SCORE_LETTERS = 11, 9, 6  # widths of the columns, the first two with the space behind them
 
 
 def compare(
@@ -21,13 +25,15 @@ def compare(
     as_json: JSON_OPTION = False,
 ) -> None:
     """Which learner is best over several data sets? Mean ranks, Friedman's test, critical differences."""
+    from fivefold.study.formatting import first_names
     from fivefold.study.judging import study_comparison as comparison
     from fivefold.study.report import study_comparison as comparison_report
     from fivefold.study.tables.dataset import BadInput
 
     try:
-        found = comparison.compare_studies(studies)
-        path = comparison_report.write_comparison(found, out)
+        with activity("comparing the studies"):
+            found = comparison.compare_studies(studies)
+            path = comparison_report.write_comparison(found, out)
     except BadInput as error:
         refuse(str(error))
     except OSError as error:
@@ -36,7 +42,14 @@ def compare(
         show_json(comparison.comparison_to_json(found) | {"page": str(path)})
         return
     console = Console(highlight=False)
-    console.print(_table(found, console.width))
+    shown = _shown_studies(found, console.width)
+    console.print(_table(found, shown))
+    if shown < len(found.studies):
+        hidden = first_names([study.data for study in found.studies[shown:]])
+        lacking = (
+            f"{len(found.studies) - shown} of {len(found.studies)} data sets are not shown, {hidden}: the ranks count"
+        )
+        console.print(Text(f"{lacking} all of them, and so does the page", style="dim"))
     console.print()
     console.print(comparison_report.verdict(found), markup=False)
     for note in found.notes:
@@ -44,22 +57,38 @@ def compare(
     console.print(f"page      {path}", markup=False, soft_wrap=True)
 
 
-def _table(found: StudyComparison, width: int) -> Table:
-    """Learners, best first, their mean ranks, and their scores on as many data sets as fit."""
-    from fivefold.study.formatting import decimals_for, format_number
+def _shown_studies(found: StudyComparison, width: int) -> int:
+    """How many data sets fit on the screen beside names, ranks and p-values."""
+    from fivefold.study.formatting import shorten
+
+    names = max(len(shorten(name, MAX_NAME_LETTERS)) for name in found.learners)
+    room, fitting = width - names - 2 - RANK_LETTERS - P_LETTERS * bool(found.against_best), 0
+    for study in found.studies:
+        room -= max(len(shorten(study.data, MAX_NAME_LETTERS)), len(study.score), SCORE_LETTERS) + 2
+        fitting += room >= 0
+    return fitting
+
+
+def _table(found: StudyComparison, shown: int) -> Table:
+    """Learners, best first, their mean ranks, p-values, and their scores on the first `shown` data sets."""
+    from fivefold.study.formatting import decimals_for, format_number, format_p_value, shorten
 
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    grid.add_column("learner")
-    grid.add_column("mean rank", justify="right")
-    room, fitting = width - max(map(len, found.learners)) - 13, 0
-    for study in found.studies:
-        room -= max(len(study.data), len(study.score), 6) + 2
-        fitting += room >= 0
-    for study in found.studies[:fitting]:
-        grid.add_column(f"{study.data}\n{study.score}", justify="right", no_wrap=True)
+    grid.add_column("learner", no_wrap=True)
+    grid.add_column("mean rank", justify="right", no_wrap=True)
+    if found.against_best:
+        grid.add_column("p\nNemenyi", justify="right", no_wrap=True)
+    for study in found.studies[:shown]:
+        grid.add_column(Text(f"{shorten(study.data, MAX_NAME_LETTERS)}\n{study.score}"), justify="right", no_wrap=True)
     for j, name in enumerate(found.learners):
-        shown = [format_number(row[j], decimals_for(float(abs(row).min()))) for row in found.scores[:fitting]]
+        p_value = found.against_best.get(name)
+        p_cell = [] if not found.against_best else ["best" if p_value is None else format_p_value(p_value)]
+        scores = [format_number(row[j], decimals_for(float(abs(row).min()))) for row in found.scores[:shown]]
         grid.add_row(
-            Text(name), format_number(float(found.mean_ranks[j]), 2), *shown, style="bold green" if j == 0 else ""
+            Text(shorten(name, MAX_NAME_LETTERS)),
+            format_number(float(found.mean_ranks[j]), 2),
+            *p_cell,
+            *scores,
+            style="bold green" if name in found.first else "",
         )
     return grid

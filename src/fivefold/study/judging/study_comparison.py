@@ -1,7 +1,8 @@
 """Several studies compared: the same learners over several data sets, by their ranks on each.
 
-On every data set the learners are ranked by the first score of its study; Friedman's test asks whether all are equal,
-and Nemenyi's critical difference which of them differ (`evaluation.comparison.friedman`). With few data sets no
+On every data set the learners are ranked by the first score of its study; Friedman's test asks whether all are equal
+and, if they are not, Nemenyi's test which of them differ (`evaluation.comparison.friedman`). It allows for all pairs,
+so the learner that turned out best may be compared with the others. With few data sets no
 difference of ranks can exceed the critical difference; then there is no test, and a note says so.
 """
 
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from fivefold.evaluation.comparison import Friedman, against_control, friedman_test
+from fivefold.evaluation.comparison import Friedman, friedman_test, nemenyi
 from fivefold.evaluation.scores import SCORES
 from fivefold.study.tables.dataset import BadInput
 
@@ -49,12 +50,18 @@ class StudyComparison:
     scores: np.ndarray  # (studies, learners)
     ranks: np.ndarray  # (studies, learners), 1 is the best
     test: Friedman | None
-    against_best: dict[str, float]  # p-values adjusted by Holm
+    against_best: dict[str, float]  # Nemenyi's p-values of the others; none unless Friedman's test rejects
     notes: tuple[str, ...]
 
     @property
     def mean_ranks(self) -> np.ndarray:
         return np.asarray(self.ranks.mean(axis=0))
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """The learner with the best mean rank, or those that share it."""
+        equal = np.isclose(self.mean_ranks, self.mean_ranks[0], rtol=0, atol=1e-9)
+        return tuple(name for name, one in zip(self.learners, equal, strict=True) if one)
 
 
 def read_study(source: Path) -> StudySummary:
@@ -95,7 +102,9 @@ def compare_studies(sources: Sequence[Path]) -> StudyComparison:
     order = np.argsort(ranks.mean(axis=0), kind="stable")
     learners = tuple(shared[i] for i in order)
     test, notes = _friedman_or_note(studies, learners, losses[:, order])
-    against = against_control(test, learners[0]) if test is not None else {}
+    against = dict[str, float]()
+    if test is not None and test.rejected:
+        against = dict(zip(learners[1:], nemenyi(test)[0, 1:].tolist(), strict=True))
     return StudyComparison(
         studies=studies,
         learners=learners,

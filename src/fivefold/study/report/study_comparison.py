@@ -24,6 +24,9 @@ from fivefold.study.report.blocks import (
 from fivefold.study.report.page import save_text, to_html
 from fivefold.study.report.svg import draw_figure
 
+P_VALUE_TITLE = "p against the first, Nemenyi"
+NO_PAIR_DIFFERS = "No single learner is significantly different from the best."
+
 
 def write_comparison(found: StudyComparison, path: Path) -> Path:
     """Write the page as one HTML file."""
@@ -33,7 +36,7 @@ def write_comparison(found: StudyComparison, path: Path) -> Path:
 def comparison_page(found: StudyComparison) -> Page:
     """Verdict, diagram, ranks and scores."""
     blocks: list[Block] = [Paragraph(verdict(found))]
-    if found.test is not None:
+    if found.test is not None and found.test.rejected:
         blocks.append(_diagram(found))
     blocks += [rank_table(found), _score_table(found)]
     if found.notes:
@@ -50,37 +53,41 @@ def comparison_page(found: StudyComparison) -> Page:
 
 def verdict(found: StudyComparison) -> str:
     """What the ranks mean, in words."""
-    first = f"{found.learners[0]} has the best mean rank, {format_number(float(found.mean_ranks[0]), 2)}."
+    best = f"the best mean rank, {format_number(float(found.mean_ranks[0]), 2)}"
+    first = f"{join_names(found.first)} {'has' if len(found.first) == 1 else 'share'} {best}."
     test = found.test
     if test is None:
         return first
     sets = format_count(test.datasets, "data set")
-    test_line = (
-        f"Friedman's test over {sets}: F = {format_number(test.statistic, 2)}, p {format_p_value(test.p_value)}."
-    )
+    test_line = f"Friedman's test over {sets}: F = {format_number(test.statistic, 2)}, p {_equation(test.p_value)}."
     if not test.rejected:
         return f"{first} {test_line} The learners are not significantly different."
-    ranked = zip(found.learners, found.mean_ranks, strict=True)
-    worse = [name for name, rank in ranked if rank - found.mean_ranks[0] > test.critical_difference]
-    pairs = f"The best differs from {join_names(worse)}." if worse else "No single learner differs from the best."
+    worse = [name for name, p in found.against_best.items() if p <= test.alpha]
+    pairs = f"{found.learners[0]} is significantly better than {join_names(worse)}." if worse else NO_PAIR_DIFFERS
     return f"{first} {test_line} The learners are not all equal. {pairs}"
 
 
+def _equation(p_value: float) -> str:
+    """The right side of "p = 0.020" or "p < 0.001"."""
+    text = format_p_value(p_value)
+    return text if text.startswith("<") else f"= {text}"
+
+
 def rank_table(found: StudyComparison) -> TableBlock:
-    """Mean ranks, and Holm's p-values against the best."""
+    """Mean ranks, and p-values against the first if the learners are not all equal."""
     rows = tuple(
         (
             Cell(name, None, "best" if j == 0 else ""),
             Cell(format_number(float(found.mean_ranks[j]), 2), float(found.mean_ranks[j])),
             *(
                 [Cell("" if j == 0 else format_p_value(found.against_best[name]), found.against_best.get(name))]
-                if found.test
+                if found.against_best
                 else []
             ),
         )
         for j, name in enumerate(found.learners)
     )
-    header = ("learner", "mean rank", *(["p against the first, Holm"] if found.test else []))
+    header = ("learner", "mean rank", *([P_VALUE_TITLE] if found.against_best else []))
     return TableBlock("Mean ranks over the data sets; 1 is the best", header, rows, name="ranks")
 
 

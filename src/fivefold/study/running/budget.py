@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from fivefold.study.formatting import shorten
 from fivefold.study.planning.hyperparameters import halving_rungs
 from fivefold.study.planning.plan import LARGE_TABLE_FOLDS, FitCost, Options, Plan, plan_from_options, slow_learners
 from fivefold.study.planning.portfolio import Learner
@@ -26,6 +27,7 @@ from fivefold.study.running.fold import build_pipeline
 PROBE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
 ENOUGH_SECONDS = 1.0  # once a fit takes this long, no larger sample is timed
 REDUCED_SETTINGS = (6, 3, 1)  # settings per learner, in the order in which they are reduced
+MAX_NAME_LETTERS = 40  # of a learner's name in the forecast
 MIN_LIMIT_SECONDS, LIMIT_FACTOR = 20.0, 10.0  # time limit of a fold: at least this, and this multiple of its forecast
 
 
@@ -44,9 +46,10 @@ class CostForecast:
 
     def __str__(self) -> str:
         costliest_first = sorted(self.fold_seconds.items(), key=lambda entry: -entry[1])
-        width = max(map(len, self.fold_seconds), default=0)
+        names = {name: shorten(name, MAX_NAME_LETTERS) for name in self.fold_seconds}
+        width = max(map(len, names.values()), default=0)
         lines = [
-            f"{name:<{width}}  {_format_seconds(each):>8} per fold  {_format_seconds(each * self.folds):>8}"
+            f"{names[name]:<{width}}  {_format_seconds(each):>8} per fold  {_format_seconds(each * self.folds):>8}"
             for name, each in costliest_first
         ]
         workers = "one worker" if self.jobs == 1 else f"{self.jobs} workers"
