@@ -18,6 +18,7 @@ from fivefold.cli.options import (
     TARGET_OPTION,
     TASK_OPTION,
     Console,
+    print_note,
     refuse,
     show_json,
 )
@@ -54,6 +55,8 @@ def fit(
             about = describe_model(save_model(model, out))
     except BadInput as error:
         refuse(str(error))
+    for note in (*table.notes, *table.warnings):
+        print_note(note)
     if as_json:
         show_json(about | {"file": str(out)})
     else:

@@ -53,10 +53,19 @@ def read_new_rows(source: str | Path, schema: Schema, target: str | None = None)
         table = table_from_frame(str(source), load_embedded(str(source)))
     else:
         names = [column.name for column in schema.columns]
-        table = read_table(Path(source), [*names, target or schema.target])
-        if all(map(NUMBERED_COLUMN.fullmatch, names)) and not set(names) & set(table.frame.columns):
-            table = read_table(Path(source), header=False)  # as the table of training
+        table = read_table(Path(source), [*names, target or schema.target], _find_header(Path(source), names))
     return apply_schema(table, schema, target)
+
+
+def _find_header(path: Path, names: list[str]) -> bool | None:
+    """Does a file name its columns? If that of training did not, only by the same names; None: decided by its rows."""
+    if not all(map(NUMBERED_COLUMN.fullmatch, names)):
+        return None
+    try:
+        first = read_table(path, header=False).frame.head(1)
+    except BadInput:  # not delimited text, or damaged
+        return None
+    return bool(first.height and set(first.row(0)) & set(names))
 
 
 def apply_schema(table: Table, schema: Schema, target: str | None = None) -> NewRows:

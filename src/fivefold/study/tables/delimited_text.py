@@ -157,7 +157,7 @@ def _read_header(
             notes.append(f"line {line} is taken for the names of the columns, {shown}; if it holds values: --no-header")
         return names, rows[1:], True
     width = int(np.bincount(lines.layout.fields[rows]).argmax())
-    why = "looks like the lines below it" if header is None else "holds values, as you say"
+    why = "looks like the lines below it" if header is None else "is taken for values"
     notes.append(f"no header: line {line} {why}; the columns are called column_1 to column_{width}")
     return [f"column_{j + 1}" for j in range(width)], rows, False
 

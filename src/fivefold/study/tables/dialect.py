@@ -115,8 +115,14 @@ def _is_blank_separated(sample: str, found: Dialect | None) -> bool:
         return False
     if found is None or len(rows[0]) != width:
         return found is None
-    below = found.split(sample)[1:]  # in a column that is none, numbers stand several blanks apart
-    return any(all(j < len(row) and SPACED_NUMBERS.search(row[j]) for row in below) for j in range(width))
+    above, *below = found.split(sample)
+    if not below:
+        return False
+    if Counter(map(len, below)).most_common(1)[0][0] != len(above):
+        return True
+    return any(  # in a column that is none, numbers stand several blanks apart
+        all(j < len(row) and SPACED_NUMBERS.search(row[j]) for row in below) for j in range(width)
+    )
 
 
 def _find_quote(sample: str, separator: str) -> str:
