@@ -23,7 +23,7 @@ from fivefold.study.formatting import (
     format_count,
     format_p_value,
     format_seconds,
-    shorten,
+    shorten_name,
 )
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.planning.plan import Plan
@@ -55,7 +55,7 @@ class _ScreenColumn:
 
     def cut(self, most: int) -> _ScreenColumn:
         """The column with cells of at most `most` characters."""
-        return replace(self, cells=tuple(shorten(cell, most) for cell in self.cells))
+        return replace(self, cells=tuple(shorten_name(cell, most) for cell in self.cells))
 
 
 def study_heading(plan: Plan) -> RenderableType:

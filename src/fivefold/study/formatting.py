@@ -115,12 +115,12 @@ def join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def shorten(name: str, most: int) -> str:
+def shorten_name(name: str, most: int) -> str:
     """A name of at most `most` characters: of a dotted one the first and last part are kept, any other is cut inside.
 
     Examples
     --------
-    >>> shorten("sklearn.ensemble.ExtraTreesClassifier", 32), shorten("a_column_with_a_long_name", 12)
+    >>> shorten_name("sklearn.ensemble.ExtraTreesClassifier", 32), shorten_name("a_column_with_a_long_name", 12)
     ('sklearn…ExtraTreesClassifier', 'a_co…ng_name')
     """
     if len(name) <= most:

@@ -50,7 +50,9 @@ def write_outputs(
     workers.close()
     path = None
     if model is not None:
-        step("testing the model on the rows held out, and saving it")
+        step(
+            "testing the model on the rows held out, and saving it" if len(results.plan.holdout) else "saving the model"
+        )
         found = open_holdout(results.plan, results.judged[0].name, model.pipeline, journal)
         results = replace(results, holdout=found)
         try:

@@ -15,7 +15,7 @@ from fivefold.cli.progress_bar import activity
 if TYPE_CHECKING:
     from fivefold.study.judging.study_comparison import StudyComparison
 
-MAX_NAME_LETTERS = 32  # of a learner or a data set
+MAX_NAME_LETTERS, MAX_NAME_SHARE = 32, 0.3  # of a learner or a data set; and as a share of the screen
 RANK_LETTERS, P_LETTERS, SCORE_LETTERS = 11, 9, 6  # widths of the columns, the first two with the space behind them
 
 
@@ -42,8 +42,9 @@ def compare(
         show_json(comparison.comparison_to_json(found) | {"page": str(path)})
         return
     console = Console(highlight=False)
-    shown = _shown_studies(found, console.width)
-    console.print(_table(found, shown))
+    most = min(MAX_NAME_LETTERS, int(MAX_NAME_SHARE * console.width))
+    shown = _shown_studies(found, console.width, most)
+    console.print(_table(found, shown, most))
     if shown < len(found.studies):
         hidden = first_names([study.data for study in found.studies[shown:]])
         lacking = (
@@ -57,21 +58,21 @@ def compare(
     console.print(f"page      {path}", markup=False, soft_wrap=True)
 
 
-def _shown_studies(found: StudyComparison, width: int) -> int:
-    """How many data sets fit on the screen beside names, ranks and p-values."""
-    from fivefold.study.formatting import shorten
+def _shown_studies(found: StudyComparison, width: int, most: int) -> int:
+    """How many data sets fit on the screen beside names, ranks and p-values; names have at most `most` letters."""
+    from fivefold.study.formatting import shorten_name
 
-    names = max(len(shorten(name, MAX_NAME_LETTERS)) for name in found.learners)
+    names = max(len(shorten_name(name, most)) for name in found.learners)
     room, fitting = width - names - 2 - RANK_LETTERS - P_LETTERS * bool(found.against_best), 0
     for study in found.studies:
-        room -= max(len(shorten(study.data, MAX_NAME_LETTERS)), len(study.score), SCORE_LETTERS) + 2
+        room -= max(len(shorten_name(study.data, most)), len(study.score), SCORE_LETTERS) + 2
         fitting += room >= 0
     return fitting
 
 
-def _table(found: StudyComparison, shown: int) -> Table:
+def _table(found: StudyComparison, shown: int, most: int) -> Table:
     """Learners, best first, their mean ranks, p-values, and their scores on the first `shown` data sets."""
-    from fivefold.study.formatting import decimals_for, format_number, format_p_value, shorten
+    from fivefold.study.formatting import decimals_for, format_number, format_p_value, shorten_name
 
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     grid.add_column("learner", no_wrap=True)
@@ -79,13 +80,13 @@ def _table(found: StudyComparison, shown: int) -> Table:
     if found.against_best:
         grid.add_column("p\nNemenyi", justify="right", no_wrap=True)
     for study in found.studies[:shown]:
-        grid.add_column(Text(f"{shorten(study.data, MAX_NAME_LETTERS)}\n{study.score}"), justify="right", no_wrap=True)
+        grid.add_column(Text(f"{shorten_name(study.data, most)}\n{study.score}"), justify="right", no_wrap=True)
     for j, name in enumerate(found.learners):
         p_value = found.against_best.get(name)
         p_cell = [] if not found.against_best else ["best" if p_value is None else format_p_value(p_value)]
         scores = [format_number(row[j], decimals_for(float(abs(row).min()))) for row in found.scores[:shown]]
         grid.add_row(
-            Text(shorten(name, MAX_NAME_LETTERS)),
+            Text(shorten_name(name, most)),
             format_number(float(found.mean_ranks[j]), 2),
             *p_cell,
             *scores,

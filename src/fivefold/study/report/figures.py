@@ -19,7 +19,7 @@ from fivefold.evaluation.thresholds import ChosenThreshold, Costs, sweep_thresho
 from fivefold.plot import classification, curves
 from fivefold.plot.forest_plot import ForestRow, forest
 from fivefold.plot.style import shorten
-from fivefold.study.formatting import join_names
+from fivefold.study.formatting import join_names, shorten_name
 from fivefold.study.judging.inspection import ColumnImportance
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.plan import Plan
@@ -35,6 +35,7 @@ MAX_CLASS_CURVES = 8  # classes with a curve against the rest
 MAX_MATRIX_CLASSES = 16  # with more classes a confusion matrix cannot be read
 MAX_SMALL_MATRIX = 6  # with more classes a confusion matrix needs a large figure
 MAX_NAME_LETTERS = 22  # characters of a name in a legend
+MAX_LEARNER_LETTERS = 32  # characters of a learner's name beside the scores
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def score_figure(results: Results) -> Figure:
     score, judged = results.score, results.judged
     bars = [
         ForestRow(
-            j.name,
+            shorten_name(j.name, MAX_LEARNER_LETTERS),
             *_mean_and_interval(j.estimates[score.name]),
             mean_train_score(j, score.name),
             "best" if i == 0 else "soft" if j.outcome.learner.baseline else "",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fivefold.study.formatting import shorten
+from fivefold.study.formatting import shorten_name
 from fivefold.study.planning.hyperparameters import halving_rungs
 from fivefold.study.planning.plan import LARGE_TABLE_FOLDS, FitCost, Options, Plan, plan_from_options, slow_learners
 from fivefold.study.planning.portfolio import Learner
@@ -46,7 +46,7 @@ class CostForecast:
 
     def __str__(self) -> str:
         costliest_first = sorted(self.fold_seconds.items(), key=lambda entry: -entry[1])
-        names = {name: shorten(name, MAX_NAME_LETTERS) for name in self.fold_seconds}
+        names = {name: shorten_name(name, MAX_NAME_LETTERS) for name in self.fold_seconds}
         width = max(map(len, names.values()), default=0)
         lines = [
             f"{names[name]:<{width}}  {_format_seconds(each):>8} per fold  {_format_seconds(each * self.folds):>8}"
