@@ -174,7 +174,9 @@ def test_a_class_with_fewer_rows_than_folds_makes_fewer_folds_and_is_named():
 
 
 def test_a_class_of_two_rows_is_refused_with_a_cure():
-    with pytest.raises(BadInput, match=r"class 'c' \(2\) of 'y' has too few rows.*--rare-classes merge:31 joins.*drop:3 leaves out"):
+    with pytest.raises(
+        BadInput, match=r"class 'c' \(2\) of 'y' has too few rows.*--rare-classes merge:31 joins.*drop:3 leaves out"
+    ):
         make_plan(with_classes(a=50, b=30, c=2), FEW)
 
 

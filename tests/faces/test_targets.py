@@ -11,6 +11,12 @@ from fivefold.cli.app import app
 from fivefold.cli.study_session import StudyOptions
 
 
+@pytest.fixture(autouse=True)
+def _enough_time(monkeypatch):
+    """No fold is stopped, however busy the machine is."""
+    monkeypatch.setattr("fivefold.study.running.budget.MIN_LIMIT_SECONDS", 600.0)
+
+
 def run(*words, width=200):
     """Run a command in this process."""
     return CliRunner().invoke(app, list(map(str, words)), env={"COLUMNS": str(width)})
