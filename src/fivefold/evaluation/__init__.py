@@ -1,6 +1,7 @@
 """Judgement of any fitted model: validation, metrics, calibration, conformal prediction, decisions.
 
-comparison holds the tests between learners, experiments the simulations and comparisons built from them.
+comparison holds the tests between learners, experiments the simulations and comparisons built from them, inspection what
+a model learned: effects of columns, contributions to single predictions, errors by group.
 """
 
 from fivefold.evaluation.bootstrap import OutOfBag as OutOfBag
@@ -26,6 +27,9 @@ from fivefold.evaluation.experiments.paradigms import generative_view as generat
 from fivefold.evaluation.experiments.paradigms import paradigm_classifier as paradigm_classifier
 from fivefold.evaluation.experiments.reductions import compare_reductions as compare_reductions
 from fivefold.evaluation.holdout import hold_out as hold_out
+from fivefold.evaluation.inspection.group_errors import errors_by_group as errors_by_group
+from fivefold.evaluation.inspection.partial_dependence import partial_dependence as partial_dependence
+from fivefold.evaluation.inspection.shapley import shapley_values as shapley_values
 from fivefold.evaluation.locked_test import lock_away as lock_away
 from fivefold.evaluation.metrics import ConfusionCounts as ConfusionCounts
 from fivefold.evaluation.monte_carlo_risk import RiskEstimate as RiskEstimate
