@@ -283,8 +283,8 @@ class TestSampledContributions:
             shapley_values(model, IRIS, IRIS[:0])
         with pytest.raises(ValueError, match="each of 4 columns; got 2"):
             shapley_values(model, IRIS, IRIS, groups=["a", "b"])
+        two = DecisionTreeRegressor(random_state=0).fit(DIABETES, np.column_stack([PROGRESS, PROGRESS]))
         with pytest.raises(ValueError, match="one number per row"):
-            two = DecisionTreeRegressor(random_state=0).fit(DIABETES, np.column_stack([PROGRESS, PROGRESS]))
             shapley_values(two, DIABETES[:1], DIABETES[:5])
 
 

@@ -1,4 +1,4 @@
 """What a fitted model learned: partial_dependence.py, the effect of a column; shapley.py, the contribution of each column
-to single predictions, exact for linear models (linear_form.py) and sums of trees (additive_trees.py); group_errors.py,
-where it is wrong.
+to a prediction, exact for linear models (linear_form.py) and sums of trees (additive_trees.py); group_errors.py, where
+it is wrong.
 """

@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
@@ -90,6 +91,34 @@ def make_transformer(needs: InputNeeds, data: Data) -> ColumnTransformer:
     ]
     ready = ColumnTransformer([block for block in blocks if block[2]], verbose_feature_names_out=False)
     return ready.set_output(transform="polars") if needs.categories == "text" else ready
+
+
+@dataclass(frozen=True)
+class PreparedColumn:
+    """A column that a fitted transformer makes: the column of the table it comes from, and what it was divided by."""
+
+    name: str
+    source: str
+    scale: float  # one if it was not standardised
+
+
+def prepared_columns(ready: ColumnTransformer) -> list[PreparedColumn]:
+    """The columns that a fitted transformer makes, in order. Each depends on its source alone."""
+    sources, scales = list[str](), list[float]()
+    for name, block, _ in ready.transformers_:
+        if name == "remainder":
+            continue
+        first, *later = block.named_steps.values() if isinstance(block, Pipeline) else (block,)
+        own, scale = first.sources_, np.ones(0)
+        for step in later:
+            if isinstance(step, SimpleImputer) and step.indicator_ is not None:
+                own = own + [own[j] for j in step.indicator_.features_]
+            elif isinstance(step, StandardScaler):
+                scale = step.scale_
+        sources += own
+        scales += scale.tolist() if len(scale) else [1.0] * len(own)
+    names = ready.get_feature_names_out()
+    return [PreparedColumn(str(n), s, float(c)) for n, s, c in zip(names, sources, scales, strict=True)]
 
 
 def describe_treatment(needs: InputNeeds, data: Data) -> list[str]:

@@ -45,6 +45,11 @@ class Encoder(TransformerMixin, BaseEstimator):
         """Names of the columns it makes."""
         return np.array(self.names_, dtype=object)
 
+    @property
+    def sources_(self) -> list[str]:
+        """The column that each of them is made from."""
+        return list(self.names_)
+
 
 class NumberEncoder(Encoder):
     """Numbers as they are, booleans as 0 and 1, ordered levels as 0, 1, ...; NaN for missing or unknown values."""
@@ -208,6 +213,19 @@ class OneHotTargetEncoder(Encoder):
             parts.append(self.by_target_.transform(_fill_missing_level(X, self.many_)))
         return np.hstack(parts)
 
+    @property
+    def sources_(self) -> list[str]:
+        """The column that each of them is made from: one per level, or one per class above two."""
+        counts = []
+        if self.few_:
+            dropped = self.one_hot_.drop_idx_ if self.one_hot_.drop_idx_ is not None else [None] * len(self.few_)
+            pairs = zip(self.one_hot_.categories_, dropped, strict=True)
+            counts += [len(levels) - (first is not None) for levels, first in pairs]
+        if self.many_:
+            several = self.by_target_.target_type_ == "multiclass"
+            counts += [len(self.by_target_.classes_) if several else 1] * len(self.many_)
+        return [name for name, count in zip([*self.few_, *self.many_], counts, strict=True) for _ in range(count)]
+
 
 class CalendarEncoder(Encoder):
     """Dates as days since the first date in training and as those parts of the calendar that vary in training.
@@ -241,6 +259,11 @@ class CalendarEncoder(Encoder):
             columns.append(DATE_PARTS[part](frame[name], self.start_[name]).cast(pl.Float64).fill_null(hole).to_numpy())
         return np.column_stack(columns)
 
+    @property
+    def sources_(self) -> list[str]:
+        """The date that each of them is a part of."""
+        return [name for name, _ in self.made_]
+
 
 class TextEncoder(Encoder):
     """Text as TF-IDF, reduced to its `TEXT_COMPONENTS` leading directions; missing text has no words."""
@@ -273,6 +296,11 @@ class TextEncoder(Encoder):
         for name, (words, axes) in self.reduced_.items():
             parts.append(axes.transform(words.transform(X[name].cast(pl.String).fill_null("").to_list())))
         return np.hstack(parts)
+
+    @property
+    def sources_(self) -> list[str]:
+        """The text that each of them is a direction of."""
+        return [name for name, (_, axes) in self.reduced_.items() for _ in range(len(axes.components_))]
 
 
 def _fill_missing_level(X: pl.DataFrame, names: list[str]) -> pl.DataFrame:

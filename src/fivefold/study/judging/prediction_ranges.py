@@ -1,0 +1,66 @@
+"""How certain single predictions are: conformal intervals and sets from the predictions for unseen rows.
+
+    regression        f(x) +- q,  q the conformal quantile of the absolute residuals of unseen rows
+    classification    the classes with 1 - p(k | x) <= q,  q that of 1 - p(true class)
+
+The models of the folds stand in for the saved one, which has more rows to learn from; so the level is meant, not
+guaranteed, and it is tested: every fold gets the q of the other folds, and the share of its rows that are covered is
+counted. `evaluation.conformal` has the theory; it asks that rows be exchangeable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fivefold.evaluation.conformal import conformal_rank
+from fivefold.study.judging.results import LearnerResult
+from fivefold.study.planning.plan import Plan
+from fivefold.study.running.fold import FoldResult
+
+LEVELS = (0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class PredictionRange:
+    """Intervals, or sets of classes, that are meant to hold the truth with a probability."""
+
+    level: float
+    quantile: float  # half the width of an interval, or the largest 1 - p of a class in the set; may be infinite
+    coverage: float  # share of unseen rows covered, by quantiles of other folds
+    size: float  # mean width of the intervals, or mean number of classes
+    single: float | None  # share of the rows with one class in the set; None for regression
+
+
+def prediction_ranges(plan: Plan, judged: LearnerResult) -> tuple[PredictionRange, ...]:
+    """One per level, for the winner of a study."""
+    folds = [fold for fold in judged.outcome.folds if fold.repeat == 0]
+    scores = [_row_scores(plan, fold) for fold in folds]
+    return tuple(_range_at(plan, folds, scores, level) for level in LEVELS)
+
+
+def _range_at(plan: Plan, folds: list[FoldResult], scores: list[np.ndarray], level: float) -> PredictionRange:
+    others = [np.concatenate(scores[:j] + scores[j + 1 :]) for j in range(len(scores))]
+    cuts = [_quantile(rest, level) for rest in others]
+    inside = np.concatenate([own <= cut for own, cut in zip(scores, cuts, strict=True)])
+    quantile, single = _quantile(np.concatenate(scores), level), None
+    size = 2 * quantile
+    if plan.classes is not None:
+        pairs = zip(folds, cuts, strict=True)
+        sizes = np.concatenate([(1 - np.asarray(fold.proba) <= cut).sum(axis=1) for fold, cut in pairs])
+        size, single = float(sizes.mean()), float((sizes == 1).mean())
+    return PredictionRange(level, quantile, float(inside.mean()), size, single)
+
+
+def _row_scores(plan: Plan, fold: FoldResult) -> np.ndarray:
+    """How badly each test row fits its prediction."""
+    y = plan.data.y[fold.test]
+    if plan.classes is None:
+        return np.abs(y - fold.predicted)
+    return 1 - np.asarray(fold.proba)[np.arange(len(y)), np.searchsorted(plan.classes, y)]
+
+
+def _quantile(scores: np.ndarray, level: float) -> float:
+    k = conformal_rank(len(scores), 1 - level)
+    return float(np.sort(scores)[k - 1]) if k <= len(scores) else np.inf
