@@ -1,7 +1,7 @@
 """Judgement of any fitted model: validation, metrics, calibration, conformal prediction, decisions.
 
-comparison holds the tests between learners, experiments the simulations and comparisons built from them, inspection what
-a model learned: effects of columns, contributions to single predictions, errors by group.
+comparison holds the tests between learners, experiments the simulations and comparisons built from them, inspection
+what a model learned: effects of columns, contributions to single predictions, errors by group.
 """
 
 from fivefold.evaluation.bootstrap import OutOfBag as OutOfBag

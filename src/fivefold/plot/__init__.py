@@ -26,6 +26,11 @@ from fivefold.plot.geometry.linear_maps import change_of_basis as change_of_basi
 from fivefold.plot.geometry.linear_maps import projection as projection
 from fivefold.plot.geometry.linear_maps import transformation as transformation
 from fivefold.plot.images import images as images
+from fivefold.plot.learner_scores import difference_matrix as difference_matrix
+from fivefold.plot.learner_scores import score_against_time as score_against_time
+from fivefold.plot.learner_scores import split_strips as split_strips
+from fivefold.plot.model_effects import contribution_bars as contribution_bars
+from fivefold.plot.model_effects import effect as effect
 from fivefold.plot.optimisation import landscape as landscape
 from fivefold.plot.optimisation import margin_losses as margin_losses
 from fivefold.plot.optimisation import paths as paths

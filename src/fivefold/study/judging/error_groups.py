@@ -7,6 +7,7 @@ quartiles. Every group is tested against all other rows, adjusted by Holm for al
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -100,7 +101,7 @@ def _quartile_groups(values: pl.Series) -> np.ndarray:
 
     names = [
         *([f"at most {word(cuts[0])}"] if len(cuts) else ["all values"]),
-        *(f"above {word(a)}, at most {word(b)}" for a, b in zip(cuts[:-1], cuts[1:], strict=True)),
+        *(f"above {word(a)}, at most {word(b)}" for a, b in pairwise(cuts)),
         *([f"above {word(cuts[-1])}"] if len(cuts) else []),
     ]
     at = np.searchsorted(cuts, np.nan_to_num(numbers, nan=known.max()), side="left")
