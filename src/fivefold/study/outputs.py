@@ -62,7 +62,8 @@ def write_outputs(
     step("drawing the report")
     from fivefold.study import report  # it draws figures: slow to import
 
-    return StudyOutputs(results, write_results(results, folder), report.write_report(results, folder), path, reason)
+    drawn = results if model is None else replace(results, winner=model.pipeline)
+    return StudyOutputs(results, write_results(results, folder), report.write_report(drawn, folder), path, reason)
 
 
 def _winner_or_reason(results: Results, workers: WorkerPool) -> tuple[ModelFile | None, str]:

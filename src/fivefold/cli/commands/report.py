@@ -25,7 +25,7 @@ def report(
 
     try:
         with activity("reading the study") as step:
-            results = read_study_results(folder)
+            results = with_saved_model(read_study_results(folder), folder)
             step("drawing the report")
             path = write_report(results, folder)
     except BadInput as error:
@@ -36,6 +36,21 @@ def report(
         show_json({"report": str(path)})
     else:
         show_text(f"report    {path}\n")
+
+
+def with_saved_model(results: Results, folder: Path) -> Results:
+    """The results with the saved model of the study, which the report looks into; a note if it cannot be read."""
+    from dataclasses import replace
+
+    from fivefold.study.models.model_file import load_model
+    from fivefold.study.models.winner import MODEL_FILE
+    from fivefold.study.tables.dataset import BadInput
+
+    try:
+        return replace(results, winner=load_model(folder / MODEL_FILE).pipeline)
+    except BadInput as error:
+        print_note(f"{error}; the report does not look into the model")
+        return results
 
 
 def read_study_results(folder: Path) -> Results:

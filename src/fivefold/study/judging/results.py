@@ -17,6 +17,7 @@ from fivefold.core.storage.atomic_write import write_text
 from fivefold.evaluation.comparison import Pair, Pairs, Verdict, compare_all
 from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
 from fivefold.evaluation.comparison.with_best import Outcome
+from fivefold.evaluation.protocols import FittedModel
 from fivefold.evaluation.scores import MIN_PROBABILITY, Score
 from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
 from fivefold.study.formatting import first_names, format_significant, join_names
@@ -110,6 +111,7 @@ class Results:
     command: str = ""  # the command line
     environment: Mapping[str, str] = field(default_factory=dict)
     sessions: tuple[Mapping[str, Any], ...] = ()  # one per run of the command until the study finished
+    winner: FittedModel | None = None  # the saved model, for the report; None if there is none
 
     def __str__(self) -> str:
         lines = [

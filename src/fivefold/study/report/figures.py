@@ -232,8 +232,8 @@ def learning_figure(found: LossCurve, name: str, score: Score) -> Figure:
         "learning",
         lambda ax: curves.curve(found, best=False, loss=score.title, ax=ax),
         f"Learning curve of {name}, {score.title} on unseen rows: {said}.",
-        f"{name} with the settings chosen on all training rows. If the curve of unseen rows still {better} at the "
-        "right end, more rows would help; if the two curves have met, more rows would not.",
+        f"{name} with the settings chosen on all training rows. Where the curve of unseen rows still {better} at the "
+        "right end, more rows help; where the two curves have met, they do not.",
         width=4.2,
         height=2.9,
     )

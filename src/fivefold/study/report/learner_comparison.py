@@ -25,12 +25,13 @@ from fivefold.study.report.blocks import (
     SubHeading,
     TableBlock,
 )
+from fivefold.study.report.learner_figures import learner_blocks
 
 
 def comparison_section(results: Results) -> Section:
     """The winner against every other learner; empty if no learner finished."""
-    blocks = tuple(_verdict_blocks(results)) if results.judged else ()
-    return Section("comparison", "Which differences are real?", blocks)
+    blocks = [*_verdict_blocks(results), *learner_blocks(results)] if results.judged else []
+    return Section("comparison", "Which differences are real?", tuple(blocks))
 
 
 def _verdict_blocks(results: Results) -> list[Block]:

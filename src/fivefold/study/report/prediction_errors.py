@@ -19,6 +19,7 @@ from fivefold.study.report.blocks import (
     SubHeading,
     TableBlock,
 )
+from fivefold.study.report.error_blocks import group_blocks, range_blocks
 from fivefold.study.report.figures import OutOfFoldPredictions
 
 MAX_LEARNERS_SHOWN = 3  # learners with figures of their own
@@ -42,7 +43,7 @@ def _best_learners(results: Results) -> list[Block]:
         "all folds of the first repeat."
     )
     parts = _regression_blocks(best, results) if results.plan.classes is None else _class_blocks(best, results)
-    return [Paragraph(said), *parts]
+    return [Paragraph(said), *parts, *group_blocks(results), *range_blocks(results)]
 
 
 def _class_blocks(best: list[OutOfFoldPredictions], results: Results) -> list[Block]:
