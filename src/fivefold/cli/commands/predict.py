@@ -25,12 +25,26 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File to write; by default the predictions are printed.")
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also write what each column contributes to each prediction.")
+    ] = False,
+    background: Annotated[
+        str | None,
+        typer.Option(
+            help="With --explain: a table of rows to compare with, such as the one the model was fitted on; by default "
+            "the new rows themselves."
+        ),
+    ] = None,
     raw: Annotated[
         bool, typer.Option("--raw", help="Write text verbatim, even if a spreadsheet would take it for a formula.")
     ] = False,
     as_json: JSON_OPTION = False,
 ) -> None:
     """Predict new rows: labels, probabilities and the place of each row.
+
+    With --explain, the column base holds the mean prediction of the rows compared with, and c_NAME what column NAME
+    adds to it (Shapley values): together they give the number, the log-odds of the predicted class for linear models
+    and boosted trees of two classes, or its probability.
 
     Text that begins with = + - @ or a tab and is not a number gets an apostrophe in front, because a spreadsheet would
     take it for a formula. Text that begins with apostrophes before such a sign gets one more, so removing one restores
@@ -40,6 +54,7 @@ def predict(
     from fivefold.study.formatting import format_count
     from fivefold.study.models.model_file import load_model, version_warnings
     from fivefold.study.models.new_rows import read_new_rows
+    from fivefold.study.models.prediction_explanation import explain_predictions
     from fivefold.study.tables.table import BadInput
 
     try:
@@ -47,8 +62,15 @@ def predict(
             loaded = load_model(model)
             new = read_new_rows(data, loaded.schema)
         new = replace(new, notes=(*version_warnings(loaded.card), *new.notes))
+        if background is not None and not explain:
+            raise BadInput("--background is for --explain; give both")
+        others = new if background is None else read_new_rows(background, loaded.schema)
         with activity(f"predicting {data}"), loaded.refusing_misfits():
             predictions = prediction_frame(loaded, new)
+            if explain:
+                parts, note = explain_predictions(loaded, new, others)
+                predictions = predictions.drop(set(predictions.columns) & set(parts.columns)).hstack(parts)
+                new = replace(new, notes=(*new.notes, note))
         shown, changed = (predictions, 0) if raw else escape_formulas(predictions)
         text = shown.write_csv()
         if changed:

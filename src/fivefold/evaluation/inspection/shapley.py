@@ -25,7 +25,7 @@ import numpy as np
 
 from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Codes, Labels, Matrix, Rng, Table, Vector
+from fivefold.core.types import Array, Codes, Indices, Labels, Matrix, Rng, Table, Vector
 from fivefold.evaluation.inspection.additive_trees import additive_trees
 from fivefold.evaluation.inspection.linear_form import Scale, linear_form, scale_of
 from fivefold.evaluation.inspection.response import outputs_of, response
@@ -151,21 +151,27 @@ def _sampled(model: FittedModel, X: Table, B: Table, code: Codes, rng: Rng) -> t
     n, m, P = len(X), len(B), int(code.max()) + 1
     pool = stacked(X, B)
     orders = np.array([rng.permutation(P) for _ in range(m)])  # (m, P), the same for every row explained
-    orders = np.stack([orders, orders[:, ::-1]], axis=1)  # (m, 2, P)
-    turn = np.argsort(orders, axis=2)  # when each player comes
-    from_x = turn[:, :, None, :] < np.arange(P + 1)[:, None]  # (m, 2, P + 1, P): after s steps s players have x's value
-    from_x = from_x[..., code].reshape(-1, len(code))
-    background = np.repeat(np.arange(n, n + m), 2 * (P + 1))[:, None]
-    values, errors, base = [], [], np.zeros(0)
+    turn = np.argsort(np.stack([orders, orders[:, ::-1]], axis=1), axis=2)  # (m, 2, P): when each player comes
+    block = max(1, MAX_BATCH_ROWS // (2 * (P + 1)))  # background rows at a time
+    base, values, errors = np.zeros(0), [], []
     for i in range(n):
-        f = _predicted_mixtures(model, pool, np.where(from_x, i, background)).reshape(m, 2, P + 1, -1)
-        steps = np.take_along_axis(np.diff(f, axis=2), turn[..., None], axis=2).mean(axis=1)  # (m, P, K)
-        values.append(steps.mean(axis=0))
-        errors.append(steps.std(axis=0, ddof=1) / np.sqrt(m) if m > 1 else np.full(steps.shape[1:], np.inf))
-        base = f[:, 0, 0].mean(axis=0)
+        steps, starts = [], []
+        for lo in range(0, m, block):
+            some = turn[lo : lo + block]
+            f = response(model, mixed_rows(pool, _mixtures(some, code, i, n + lo))).reshape(len(some), 2, P + 1, -1)
+            steps.append(np.take_along_axis(np.diff(f, axis=2), some[..., None], axis=2).mean(axis=1))  # (block, P, K)
+            starts.append(f[:, 0, 0])
+        each, base = np.concatenate(steps), np.concatenate(starts).mean(axis=0)
+        values.append(each.mean(axis=0))
+        errors.append(each.std(axis=0, ddof=1) / np.sqrt(m) if m > 1 else np.full(each.shape[1:], np.inf))
     return base, np.array(values), np.array(errors)
 
 
-def _predicted_mixtures(model: FittedModel, pool: Table, index: np.ndarray) -> Matrix:
-    parts = range(0, len(index), MAX_BATCH_ROWS)
-    return np.concatenate([response(model, mixed_rows(pool, index[lo : lo + MAX_BATCH_ROWS])) for lo in parts])
+def _mixtures(turn: Codes, code: Codes, row: int, first: int) -> Indices:
+    """Where the cells come from: after s steps the players that came before step s have the value of `row`.
+
+    `turn` (m, 2, P) belongs to the background rows from number `first` on; the result is (m 2 (P + 1), d).
+    """
+    m, _, P = turn.shape
+    from_row = turn[:, :, None, code] < np.arange(P + 1)[:, None]  # (m, 2, P + 1, d)
+    return np.where(from_row, row, np.arange(first, first + m)[:, None, None, None]).reshape(-1, len(code))

@@ -64,8 +64,8 @@ def range_blocks(results: Results) -> list[Block]:
         half = next(one for one in found if one.level == 0.9)
         said = (
             f"Nine of ten true values lie within {_amount(half.quantile, results)} of the prediction. These intervals "
-            "(conformal prediction) take their width from the residuals of unseen rows and assume no distribution; every "
-            f"row gets the same width.{doubt}"
+            "(conformal prediction) take their width from the residuals of unseen rows and assume no distribution; "
+            f"every row gets the same width.{doubt}"
         )
         rows = tuple(_interval_row(one, results) for one in found)
         header = ("level", "prediction ±", "width", "covered on unseen rows")

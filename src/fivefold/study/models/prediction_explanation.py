@@ -1,0 +1,44 @@
+"""Predictions of a saved model taken apart: what each column contributes, as columns of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from fivefold.study.judging.column_effects import BACKGROUND_ROWS, row_contributions
+from fivefold.study.models.model_file import ModelFile
+from fivefold.study.models.new_rows import NewRows
+from fivefold.study.tables.dataset import BadInput
+
+MIN_BACKGROUND_ROWS = 10  # compared with, however many rows and columns there are
+MAX_PREDICTED_MIXTURES = 2_000_000  # rows predicted if contributions are sampled; above, fewer are compared with
+
+
+def explain_predictions(model: ModelFile, new: NewRows, background: NewRows) -> tuple[pl.DataFrame, str]:
+    """Columns base and c_NAME, which add up to the prediction of each row, and a note on their scale.
+
+    A classifier is explained for the class that it predicts. At most BACKGROUND_ROWS rows of the background are
+    compared with, evenly spread over the table.
+    """
+    names = [column.name for column in model.schema.needed]
+    known = len(background.X)
+    if known < 2:
+        raise BadInput(
+            f"{background.name}: an explanation compares predictions with those of other rows, and there is only one "
+            "row; give more with --background, such as the table the model was fitted on"
+        )
+    affordable = MAX_PREDICTED_MIXTURES // (2 * max(1, len(new.X)) * (len(names) + 1))
+    count = min(known, int(np.clip(affordable, MIN_BACKGROUND_ROWS, BACKGROUND_ROWS)))
+    others = background.X[np.linspace(0, known - 1, count).astype(int)]
+    found = row_contributions(model.pipeline, new.X.select(names), others.select(names))
+    predicted = model.pipeline.predict(new.X)
+    base, parts = np.empty(len(new.X)), np.empty(found.values.shape[:2])
+    for label in np.unique(predicted) if model.schema.task.is_classification else [None]:
+        rows = np.full(len(new.X), True) if label is None else predicted == label
+        start, values = found.toward(label)
+        base[rows], parts[rows] = start, values[rows]
+    how = "exact" if found.standard_error is None else "estimated from random orders of the columns"
+    of = f"{found.scale} of the predicted class" if model.schema.task.is_classification else model.schema.target
+    note = f"contributions to the {of}, {how}, against {count} rows of {background.name}"
+    columns = {f"c_{name}": parts[:, j] for j, name in enumerate(found.players)}
+    return pl.DataFrame({"base": base, **columns}), note
