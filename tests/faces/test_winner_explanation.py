@@ -1,4 +1,4 @@
-"""What a study says about its winner: coefficients, effects, contributions, errors by group, ranges; predict --explain."""
+"""What a study says of its winner: coefficients, effects, contributions, errors by group, ranges; predict --explain."""
 
 import datetime as dt
 import json
@@ -23,7 +23,8 @@ from fivefold.study.judging.error_groups import error_groups, worst_groups
 from fivefold.study.judging.linear_coefficients import linear_coefficients
 from fivefold.study.judging.prediction_ranges import prediction_ranges
 from fivefold.study.judging.results import judge_outcomes
-from fivefold.study.models.winner import fit_method
+from fivefold.study.models.model_file import save_model
+from fivefold.study.models.winner import fit_method, fit_winner
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.preparation.column_transformer import InputNeeds, make_transformer, prepared_columns
 from fivefold.study.report.page import to_html, to_markdown
@@ -411,6 +412,35 @@ class TestPredictExplain:
         assert "--background" in one.output
         other = run("predict", folder / "m.skops", folder / "five.csv", "--background", fitted, code=2)
         assert "--explain" in other.output
+
+
+class TestPredictIntervals:
+    def saved(self, folder, data, method):
+        found = studied(data, [method])
+        model = fit_winner(found)
+        save_model(model, folder / "m.skops")
+        data.X.head(9).write_csv(folder / "new.csv")
+        return found, folder / "m.skops", folder / "new.csv"
+
+    def test_numbers_have_ends_and_classes_a_set(self, tmp_path):
+        x = np.random.default_rng(0).normal(size=(90, 2))
+        found, model, new = self.saved(tmp_path, study_table(x, x[:, 0] + np.sin(9 * x[:, 1])), "Ridge")
+        half = prediction_ranges(found.plan, found.judged[0])[1].quantile
+        run("predict", model, new, "--interval", 0.9, "-o", tmp_path / "out.csv")
+        said = pl.read_csv(tmp_path / "out.csv")
+        assert_allclose(said["high_90"] - said["prediction"], half)
+        assert_allclose(said["prediction"] - said["low_90"], half)
+        found, model, new = self.saved(tmp_path, blobs(120, 3, apart=1.0), "GaussianNB")
+        cut = prediction_ranges(found.plan, found.judged[0])[0].quantile
+        rows = json.loads(run("predict", model, new, "--interval", 0.8, "--json").stdout)["predictions"]
+        for row in rows:
+            assert row["set_80"] == "|".join(k for k in "abc" if 1 - row[f"p_{k}"] <= cut)
+        assert "0.8, 0.9, 0.95" in run("predict", model, new, "--interval", 0.5, code=2).output
+
+    def test_a_model_that_no_study_judged_has_none(self, fitted):
+        run("fit", "Ridge", fitted, "--target", "size", "-o", fitted.parent / "m.skops")
+        refused = run("predict", fitted.parent / "m.skops", fitted, "--interval", 0.9, code=2)
+        assert "only a study sees them" in " ".join(refused.output.split())
 
 
 def test_the_report_written_again_looks_into_the_saved_model(fitted):

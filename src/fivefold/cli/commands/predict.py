@@ -25,6 +25,13 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File to write; by default the predictions are printed.")
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            help="Also write an interval, or a set of classes, meant to hold the truth with this probability: 0.8, 0.9 "
+            "or 0.95. For models of a study."
+        ),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Also write what each column contributes to each prediction.")
     ] = False,
@@ -42,6 +49,9 @@ def predict(
 ) -> None:
     """Predict new rows: labels, probabilities and the place of each row.
 
+    With --interval 0.9, the columns low_90 and high_90, or set_90 with the classes between bars, come from the errors
+    that the study saw on unseen rows (conformal prediction).
+
     With --explain, the column base holds the mean prediction of the rows compared with, and c_NAME what column NAME
     adds to it (Shapley values): together they give the number, the log-odds of the predicted class for linear models
     and boosted trees of two classes, or its probability.
@@ -54,7 +64,7 @@ def predict(
     from fivefold.study.formatting import format_count
     from fivefold.study.models.model_file import load_model, version_warnings
     from fivefold.study.models.new_rows import read_new_rows
-    from fivefold.study.models.prediction_explanation import explain_predictions
+    from fivefold.study.models.prediction_explanation import explain_predictions, range_columns
     from fivefold.study.tables.table import BadInput
 
     try:
@@ -67,6 +77,8 @@ def predict(
         others = new if background is None else read_new_rows(background, loaded.schema)
         with activity(f"predicting {data}"), loaded.refusing_misfits():
             predictions = prediction_frame(loaded, new)
+            if interval is not None:
+                predictions = predictions.hstack(range_columns(loaded, predictions, interval))
             if explain:
                 parts, note = explain_predictions(loaded, new, others)
                 predictions = predictions.drop(set(predictions.columns) & set(parts.columns)).hstack(parts)

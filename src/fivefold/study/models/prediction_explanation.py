@@ -1,4 +1,4 @@
-"""Predictions of a saved model taken apart: what each column contributes, as columns of a table."""
+"""What is said beside the predictions of a saved model: what each column contributes, and how far they can be trusted."""
 
 from __future__ import annotations
 
@@ -42,3 +42,25 @@ def explain_predictions(model: ModelFile, new: NewRows, background: NewRows) -> 
     note = f"contributions to the {of}, {how}, against {count} rows of {background.name}"
     columns = {f"c_{name}": parts[:, j] for j, name in enumerate(found.players)}
     return pl.DataFrame({"base": base, **columns}), note
+
+
+def range_columns(model: ModelFile, predictions: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Columns low and high, or the set of classes, by the ranges that a study stored with its model."""
+    known = {float(one["level"]): one["quantile"] for one in model.card.get("ranges") or ()}
+    if not known:
+        raise BadInput(
+            "--interval: the model file holds no errors on unseen rows; only a study sees them: save its winner with "
+            "fivefold study"
+        )
+    if level not in known:
+        raise BadInput(f"--interval is one of {', '.join(f'{one:g}' for one in known)}; got {level:g}")
+    if known[level] is None:
+        raise BadInput(f"--interval {level:g}: the study had too few rows for this level; ask for a lower one")
+    name, quantile = f"{100 * level:g}", float(known[level])
+    if not model.schema.task.is_classification:
+        centre = predictions["prediction"]
+        return pl.DataFrame({f"low_{name}": centre - quantile, f"high_{name}": centre + quantile})
+    labels = [str(label) for label in model.pipeline.classes_]
+    inside = 1 - predictions.select(f"p_{label}" for label in labels).to_numpy() <= quantile
+    sets = ["|".join(label for label, held in zip(labels, row, strict=True) if held) for row in inside]
+    return pl.DataFrame({f"set_{name}": pl.Series(sets, dtype=pl.String)})

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
+from fivefold.study.judging.prediction_ranges import prediction_ranges
 from fivefold.study.judging.results import CONFIDENCE, Results
 from fivefold.study.models.model_file import ModelFile, Schema, save_model
 from fivefold.study.planning.hyperparameters import Setting
@@ -39,6 +40,7 @@ def fit_winner(results: Results) -> ModelFile:
         "scores": scores,
         "judged": f"nested cross-validation, {len(plan.splits)} folds; intervals of {CONFIDENCE:.0%} by the corrected "
         "resampled t",
+        "ranges": [asdict(one) for one in prediction_ranges(plan, best)],
         "practically_equal": list(results.equal),
         "undecided": list(results.undecided),
         "warnings": list(results.warnings),
