@@ -64,7 +64,7 @@ def predict(
     from fivefold.study.formatting import format_count
     from fivefold.study.models.model_file import load_model, version_warnings
     from fivefold.study.models.new_rows import read_new_rows
-    from fivefold.study.models.prediction_explanation import explain_predictions, range_columns
+    from fivefold.study.models.prediction_details import explain_predictions, range_columns
     from fivefold.study.tables.table import BadInput
 
     try:

@@ -1,4 +1,4 @@
-"""What is said beside the predictions of a saved model: what each column contributes, and how far they can be trusted."""
+"""What stands beside the predictions of a saved model: the contributions of its columns, and how sure they are."""
 
 from __future__ import annotations
 
