@@ -5,8 +5,8 @@ Both are computed with `evaluation.inspection` on a sample of the rows outside t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,17 @@ import polars as pl
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
+from fivefold.core.types import Table
+from fivefold.evaluation.inspection.additive_trees import AdditiveTrees, TreeTerm, additive_trees
 from fivefold.evaluation.inspection.partial_dependence import PartialDependence, partial_dependence
 from fivefold.evaluation.inspection.response import outputs_of, response
 from fivefold.evaluation.inspection.shapley import Contributions, shapley_values
 from fivefold.evaluation.protocols import Label
+from fivefold.study.models.m_estimate import MEstimateClassifier
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.splits import derive_seed
 from fivefold.study.preparation.column_transformer import USABLE_KINDS, prepared_columns
+from fivefold.tree.shared.single_column_trees import BaseTreeClassifier
 
 EFFECT_ROWS = 120  # rows of the sample whose curves are computed
 BACKGROUND_ROWS = 100  # rows that predictions are compared with
@@ -97,6 +101,24 @@ def explain_examples(plan: Plan, model: Any, label: Label | None) -> RowExplanat
         cells = table[[int(at[j])]].row(0, named=True)
         explained.append(ExplainedRow(int(at[j]), why, outputs[k], float(P[i, k]), base, parts, cells))
     return RowExplanations(tuple(explained), found.scale, found.standard_error is None)
+
+
+@additive_trees.register
+def _(model: MEstimateClassifier) -> tuple[AdditiveTrees, Callable[[Table], Table]] | None:
+    """Trees with m-estimates are sums of trees, too: m-estimates of the leaves of one, a common factor for many."""
+    inner, found = model.estimator_, additive_trees(model.estimator_)
+    if found is None:
+        return None
+    trees, admit = found
+    single = isinstance(inner, BaseTreeClassifier)
+    n = inner.model_.weight[:, None] if single else float(inner.n_estimators)
+
+    def terms() -> Iterator[TreeTerm]:
+        for term in trees.terms():
+            prior = model.m * model.prior_ if single else 0.0
+            yield replace(term, value=(n * term.value + prior) / (n + model.m))
+
+    return AdditiveTrees(trees.base if single else model.m * model.prior_ / (n + model.m), terms), admit
 
 
 def _examples(P: np.ndarray, outputs: np.ndarray, label: Label | None) -> list[tuple[int, str, int]]:

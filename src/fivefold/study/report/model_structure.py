@@ -20,6 +20,7 @@ from fivefold.study.judging.linear_coefficients import (
     linear_coefficients,
 )
 from fivefold.study.judging.results import Results
+from fivefold.study.models.m_estimate import MEstimateClassifier
 from fivefold.study.preparation.column_transformer import PreparedColumn
 from fivefold.study.report.blocks import (
     Block,
@@ -45,6 +46,7 @@ def structure_blocks(results: Results) -> list[Block]:
     if not isinstance(model, Pipeline):
         return []
     method = model[-1]
+    method = method.estimator_ if isinstance(method, MEstimateClassifier) else method
     if isinstance(method, TreeMethods):
         return _tree_blocks(results, method, _names(model))
     if isinstance(method, RuleExports):
