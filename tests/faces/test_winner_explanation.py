@@ -23,6 +23,7 @@ from fivefold.study.judging.error_groups import error_groups, worst_groups
 from fivefold.study.judging.linear_coefficients import linear_coefficients
 from fivefold.study.judging.prediction_ranges import prediction_ranges
 from fivefold.study.judging.results import judge_outcomes
+from fivefold.study.models.m_estimate import MEstimateClassifier
 from fivefold.study.models.model_file import save_model
 from fivefold.study.models.winner import fit_method, fit_winner
 from fivefold.study.planning.plan import make_plan
@@ -220,6 +221,17 @@ class TestEffectsAndContributions:
 
         oracle = np.array([shapley(f, row, B.rows()) for row in rows.rows()])
         assert_allclose(found.values, oracle[:, order], atol=1e-8)
+
+    @pytest.mark.parametrize("name", ["DecisionTreeClassifier", "RandomForestClassifier"])
+    def test_trees_with_m_estimates_are_explained_exactly(self, name):
+        data = every_kind(90, task="classification")
+        plan = make_plan(data, [name], holdout=0.0)
+        model, _ = tune_and_fit(data, replace(plan.learners[0], settings=({},)), plan.rows, plan)
+        assert isinstance(model[-1], MEstimateClassifier)
+        found = row_contributions(model, data.X[:4], data.X[20:40])
+        assert found.standard_error is None and found.scale == "probability"
+        assert_allclose(found.predicted, model.predict_proba(data.X[:4]), atol=1e-10)
+        assert_allclose(found.base, model.predict_proba(data.X[20:40]).mean(axis=0), atol=1e-10)
 
     def test_examples_are_the_lowest_middle_and_highest_or_one_per_class(self):
         data = blobs(90, 2, apart=3.0)
