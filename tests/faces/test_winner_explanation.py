@@ -18,6 +18,7 @@ from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.inspection.response import response
 from fivefold.evaluation.scores import SCORES
 from fivefold.study import report
+from fivefold.study.judging import linear_coefficients as coefficients
 from fivefold.study.judging.column_effects import column_effects, explain_examples, row_contributions
 from fivefold.study.judging.error_groups import error_groups, worst_groups
 from fivefold.study.judging.linear_coefficients import linear_coefficients
@@ -28,6 +29,11 @@ from fivefold.study.models.model_file import save_model
 from fivefold.study.models.winner import fit_method, fit_winner
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.preparation.column_transformer import InputNeeds, make_transformer, prepared_columns
+from fivefold.study.report.blocks import Page, Section
+from fivefold.study.report.effect_blocks import effect_blocks
+from fivefold.study.report.error_blocks import group_blocks, range_blocks
+from fivefold.study.report.learner_figures import learner_blocks
+from fivefold.study.report.model_structure import structure_blocks
 from fivefold.study.report.page import to_html, to_markdown
 from fivefold.study.report.winner_explanation import learning_sentence
 from fivefold.study.running.fold import evaluate_fold, tune_and_fit
@@ -62,14 +68,21 @@ def every_kind(n=120, seed=0, task="regression"):
     return study_table(frame, y, kinds=kinds, levels={"grade": LEVELS, "member": ("no", "yes")})
 
 
-def studied(data, names, **options):
-    """A study in this process, with its winner fitted."""
+@pytest.fixture
+def few_draws(monkeypatch):
+    """Intervals of coefficients from fewer samples."""
+    monkeypatch.setattr(coefficients, "BOOTSTRAP_DRAWS", 40)
+
+
+def studied(data, names, *, of=None, **options):
+    """A study in this process, with its winner fitted; `of` wins whatever its scores."""
     plan = make_plan(data, names, **{"folds": 3, "repeats": 1, "holdout": 0.0, **options})
     outcomes = [
         LearnerOutcome(one, tuple(evaluate_fold(plan.data, one, split, plan) for split in plan.splits), None, ())
         for one in plan.learners
     ]
     found = judge_outcomes(plan, outcomes)
+    found = replace(found, judged=tuple(sorted(found.judged, key=lambda one: of not in (None, one.name))))
     model, _ = tune_and_fit(plan.data, found.judged[0].outcome.learner, plan.rows, plan)
     return replace(found, winner=model)
 
@@ -106,6 +119,7 @@ def _text(Z):
     return np.asarray(Z.to_numpy() if isinstance(Z, pl.DataFrame) else Z).astype(str)
 
 
+@pytest.mark.usefixtures("few_draws")
 class TestCoefficients:
     def test_slopes_in_units_of_the_column_with_intervals_around_the_truth(self):
         data = every_kind(300)
@@ -329,42 +343,46 @@ def test_the_learning_curve_is_put_into_words(test, said):
 
 
 CASES = {
-    "coefficients": (lambda: every_kind(90), ["Ridge"], {"coefficients", "intervals"}),
-    "odds": (lambda: blobs(90, 2, apart=2.0), ["LogisticRegression"], {"coefficients", "sets"}),
-    "odds of three": (lambda: blobs(90, 3, apart=2.0), ["LogisticRegression"], {"coefficients", "sets"}),
-    "tree": (lambda: every_kind(90, task="classification"), ["DecisionTreeClassifier"], {"sets"}),
-    "forest": (lambda: every_kind(90, task="classification"), ["RandomForestClassifier"], {"sets"}),
-    "bayes": (lambda: every_kind(90, task="classification"), ["MixedNB"], {"sets"}),
+    "coefficients": (lambda: every_kind(60), "Ridge", {"coefficients", "intervals"}),
+    "odds of three": (lambda: blobs(60, 3, apart=2.0), "LogisticRegression", {"coefficients", "sets"}),
+    "tree": (lambda: every_kind(60, task="classification"), "DecisionTreeClassifier", {"sets"}),
+    "rules": (lambda: blobs(60, 2, apart=3.0), "RIPPERClassifier", {"sets"}),
+    "boosting": (lambda: every_kind(60, task="classification"), "HistGradientBoostingClassifier", {"sets"}),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_report_looks_into_the_winner(name):
-    make, names, tables = CASES[name]
-    found = studied(make(), names)
-    if found.judged[0].outcome.learner.baseline:
-        found = replace(found, judged=tuple(sorted(found.judged, key=lambda one: one.outcome.learner.baseline)))
-        model, _ = tune_and_fit(found.plan.data, found.judged[0].outcome.learner, found.plan.rows, found.plan)
-        found = replace(found, winner=model)
-    page = report.build_page(found)
-    text = to_html(page)
-    read = Reader(text)
+def test_the_parts_of_a_report_that_look_into_the_winner(name, few_draws):
+    make, method, tables = CASES[name]
+    found = studied(make(), [method], of=method)
+    names = [column.name for column in found.plan.data.columns][:2]
+    blocks = [*structure_blocks(found), *effect_blocks(found, names), *group_blocks(found), *range_blocks(found)]
+    page = Page("", "", (Section("s", "", (*blocks, *learner_blocks(found))),), "")
+    read, text = Reader(to_html(page)), to_markdown(page)
     assert read.open == [] and len(read.ids) == len(set(read.ids))
     assert tables <= set(read.tables)
-    figures = {"strips-says", "times-says", "matrix-says", "effect0-says", "contributions0-says"}
+    figures = {"strips-says", "times-says", "matrix-says", "effect0-says", "effect1-says", "contributions0-says"}
     assert figures | ({"tree-says"} if name == "tree" else set()) <= set(read.ids)
-    assert "Is it worse for some rows?" in text and "Would more rows help?" in text
-    assert to_html(report.build_page(found)) == text  # the same bytes
-    assert "Single predictions explained" in to_markdown(page)
+    for said in ("Single predictions explained", "worse for some rows", *(["The rules"] if name == "rules" else [])):
+        assert said in text
     if "coefficients" in tables:
-        header, *rows = read.tables["coefficients"]
-        assert "95 % interval" in header[3]["text"] or len(header) == 5  # one column per class
+        _, *rows = read.tables["coefficients"]
         assert len(rows) == min(20, len(prepared_columns(found.winner[0])))
+        assert any("\u00a0to\u00a0" in cell["text"] for cell in rows[0])
     assert "nan" not in " ".join(cell["text"] for rows in read.tables.values() for row in rows for cell in row).split()
 
 
+def test_a_whole_report_looks_into_the_winner_and_has_the_same_bytes_again(few_draws):
+    found = studied(blobs(60, 2, apart=2.0), ["LogisticRegression"])
+    text = to_html(report.build_page(found))
+    read = Reader(text)
+    assert {"coefficients", "sets"} <= set(read.tables)
+    assert {"strips-says", "effect0-says", "contributions2-says", "learning-says"} <= set(read.ids)
+    assert to_html(report.build_page(found)) == text
+
+
 def test_without_a_model_the_report_is_still_whole():
-    found = replace(studied(blobs(60), ["GaussianNB"]), winner=None)
+    found = replace(studied(blobs(60, apart=3.0), ["GaussianNB"]), winner=None)
     read = Reader(to_html(report.build_page(found)))
     assert read.open == [] and "effect0-says" not in read.ids and "importance-says" in read.ids
 
@@ -457,7 +475,7 @@ class TestPredictIntervals:
 
 def test_the_report_written_again_looks_into_the_saved_model(fitted):
     folder = fitted.parent / "study"
-    run("study", fitted, "--target", "kind", "--methods", "GaussianNB", "--folds", 2, "--repeats", 1, "--jobs", 1,
+    run("study", fitted, "--target", "kind", "--methods", "LogisticRegression", "--folds", 2, "--repeats", 1, "--jobs", 1,
         "--out", folder)  # fmt: skip
     first = (folder / "report.html").read_bytes()
     assert b"contributions0-says" in first

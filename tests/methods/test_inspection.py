@@ -95,9 +95,8 @@ class TestPartialDependence:
 
     def test_levels_of_a_frame_come_by_frequency_or_as_asked(self):
         frame = pl.DataFrame({"c": ["b", "a", "b", None, "c", "b", "a"], "x": np.arange(7.0)})
-        model = HistGradientBoostingRegressor(min_samples_leaf=1, categorical_features=["c"], random_state=0)
-        model.fit(frame.with_columns(pl.col("c").cast(pl.Categorical)), [3.0, 1, 3, 0, 2, 3, 1])
         frame = frame.with_columns(pl.col("c").cast(pl.Categorical))
+        model = DecisionTreeRegressor(random_state=0).fit(frame, [3.0, 1, 3, 0, 2, 3, 1])
         found = partial_dependence(model, frame, "c")
         assert found.values.tolist() == ["b", "a", "c"]
         assert found.average[0, 0] > found.average[2, 0] > found.average[1, 0]
@@ -249,7 +248,8 @@ class TestSampledContributions:
         assert_allclose(found.predicted, model.predict_proba(rows), atol=1e-12)
         assert_allclose(found.base, model.predict_proba(B).mean(axis=0), atol=1e-12)
         oracle = np.array([shapley(lambda Z: model.predict_proba(np.array(Z)), x, B) for x in rows])
-        off = np.abs(found.values - oracle) / np.maximum(found.standard_error, 1e-6)
+        least = 1e-3  # a sample of 75 rows may miss all of the few that give a tiny contribution
+        off = np.abs(found.values - oracle) / np.maximum(found.standard_error, least)
         assert off.max() < 4.0  # 36 numbers; the seed is fixed
         assert np.abs(found.values - oracle).max() < 0.05
 
