@@ -475,8 +475,8 @@ class TestPredictIntervals:
 
 def test_the_report_written_again_looks_into_the_saved_model(fitted):
     folder = fitted.parent / "study"
-    run("study", fitted, "--target", "kind", "--methods", "LogisticRegression", "--folds", 2, "--repeats", 1, "--jobs", 1,
-        "--out", folder)  # fmt: skip
+    words = ["--target", "kind", "--methods", "LogisticRegression", "--folds", 2, "--repeats", 1, "--jobs", 1]
+    run("study", fitted, *words, "--out", folder)
     first = (folder / "report.html").read_bytes()
     assert b"contributions0-says" in first
     run("report", folder)

@@ -59,7 +59,7 @@ def errors_by_group(losses: ArrayLike, groups: Labels, *, level: float = 0.95) -
 
 def with_holm(found: list[GroupError]) -> list[GroupError]:
     """The same groups, in order, with p-values adjusted for their number."""
-    adjusted = holm([one.p_value for one in found]) if found else []
+    adjusted = holm([one.p_value for one in found])
     return [replace(one, adjusted_p=float(p)) for one, p in zip(found, adjusted, strict=True)]
 
 

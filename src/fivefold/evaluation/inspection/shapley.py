@@ -130,9 +130,8 @@ def _linear_contributions(model: FittedModel, X: Table, B: Table, code: Codes) -
     if found is None:
         return None
     centre = B.mean(axis=0)
-    values = np.zeros((len(X), int(code.max()) + 1, 1))
-    np.add.at(values, (slice(None), code, 0), found.w * (X - centre))
-    return np.array([found.b + found.w @ centre]), values, found.scale
+    values = (found.w * (X - centre)) @ np.eye(int(code.max()) + 1)[code]  # (n, players)
+    return np.array([found.b + found.w @ centre]), values[:, :, None], found.scale
 
 
 def _tree_contributions(model: FittedModel, X: Table, B: Table, code: Codes) -> tuple[Vector, Array, Scale] | None:

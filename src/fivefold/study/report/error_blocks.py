@@ -68,8 +68,8 @@ def range_blocks(results: Results) -> list[Block]:
             f"every row gets the same width.{doubt}"
         )
         rows = tuple(_interval_row(one, results) for one in found)
-        header = ("level", "prediction ±", "width", "covered on unseen rows")
-        return [title, Paragraph(said), TableBlock("Prediction intervals", header, rows, name="intervals")]
+        ends = ("level", "prediction ±", "width", "covered on unseen rows")
+        return [title, Paragraph(said), TableBlock("Prediction intervals", ends, rows, name="intervals")]
     said = (
         "Instead of one class, a set of classes that holds the true one with the given probability (conformal "
         "prediction): small sets mean that the model knows, large ones that it does not, and an empty set that the row "
