@@ -18,6 +18,7 @@ from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.inspection.response import response
 from fivefold.evaluation.scores import SCORES
 from fivefold.study import report
+from fivefold.study.judging import inspection
 from fivefold.study.judging import linear_coefficients as coefficients
 from fivefold.study.judging.column_effects import column_effects, explain_examples, row_contributions
 from fivefold.study.judging.error_groups import error_groups, worst_groups
@@ -29,6 +30,8 @@ from fivefold.study.models.model_file import save_model
 from fivefold.study.models.winner import fit_method, fit_winner
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.preparation.column_transformer import InputNeeds, make_transformer, prepared_columns
+from fivefold.study.report import effect_blocks as effect_module
+from fivefold.study.report import model_structure
 from fivefold.study.report.blocks import Page, Section
 from fivefold.study.report.effect_blocks import effect_blocks
 from fivefold.study.report.error_blocks import group_blocks, range_blocks
@@ -70,8 +73,11 @@ def every_kind(n=120, seed=0, task="regression"):
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    """Intervals of coefficients from fewer samples."""
+    """Intervals of coefficients from fewer samples; nothing is left out for the time it would take."""
     monkeypatch.setattr(coefficients, "BOOTSTRAP_DRAWS", 40)
+    monkeypatch.setattr(model_structure, "MAX_BOOTSTRAP_SECONDS", np.inf)
+    monkeypatch.setattr(effect_module, "MAX_EXPLANATION_SECONDS", np.inf)
+    monkeypatch.setattr(inspection, "MAX_INSPECTION_SECONDS", np.inf)
 
 
 def studied(data, names, *, of=None, **options):
@@ -381,7 +387,7 @@ def test_a_whole_report_looks_into_the_winner_and_has_the_same_bytes_again(few_d
     assert to_html(report.build_page(found)) == text
 
 
-def test_without_a_model_the_report_is_still_whole():
+def test_without_a_model_the_report_is_still_whole(few_draws):
     found = replace(studied(blobs(60, apart=3.0), ["GaussianNB"]), winner=None)
     read = Reader(to_html(report.build_page(found)))
     assert read.open == [] and "effect0-says" not in read.ids and "importance-says" in read.ids
@@ -473,7 +479,7 @@ class TestPredictIntervals:
         assert "only a study sees them" in " ".join(refused.output.split())
 
 
-def test_the_report_written_again_looks_into_the_saved_model(fitted):
+def test_the_report_written_again_looks_into_the_saved_model(fitted, few_draws):
     folder = fitted.parent / "study"
     words = ["--target", "kind", "--methods", "LogisticRegression", "--folds", 2, "--repeats", 1, "--jobs", 1]
     run("study", fitted, *words, "--out", folder)

@@ -50,9 +50,7 @@ def predict(
     """Predict new rows: labels, probabilities and the place of each row.
 
     With --interval 0.9, the columns low_90 and high_90, or set_90 with the classes between bars, come from the errors
-    that the study saw on unseen rows (conformal prediction).
-
-    With --explain, the column base holds the mean prediction of the rows compared with, and c_NAME what column NAME
+    that the study saw on unseen rows (conformal prediction). With --explain, the column base holds the mean prediction of the rows compared with, and c_NAME what column NAME
     adds to it (Shapley values): together they give the number, the log-odds of the predicted class for linear models
     and boosted trees of two classes, or its probability.
 
@@ -64,7 +62,7 @@ def predict(
     from fivefold.study.formatting import format_count
     from fivefold.study.models.model_file import load_model, version_warnings
     from fivefold.study.models.new_rows import read_new_rows
-    from fivefold.study.models.prediction_details import explain_predictions, range_columns
+    from fivefold.study.models.prediction_details import with_details
     from fivefold.study.tables.table import BadInput
 
     try:
@@ -74,15 +72,10 @@ def predict(
         new = replace(new, notes=(*version_warnings(loaded.card), *new.notes))
         if background is not None and not explain:
             raise BadInput("--background is for --explain; give both")
-        others = new if background is None else read_new_rows(background, loaded.schema)
+        others = None if not explain else new if background is None else read_new_rows(background, loaded.schema)
         with activity(f"predicting {data}"), loaded.refusing_misfits():
-            predictions = prediction_frame(loaded, new)
-            if interval is not None:
-                predictions = predictions.hstack(range_columns(loaded, predictions, interval))
-            if explain:
-                parts, note = explain_predictions(loaded, new, others)
-                predictions = predictions.drop(set(predictions.columns) & set(parts.columns)).hstack(parts)
-                new = replace(new, notes=(*new.notes, note))
+            predictions, notes = with_details(loaded, new, prediction_frame(loaded, new), interval, others)
+        new = replace(new, notes=(*new.notes, *notes))
         shown, changed = (predictions, 0) if raw else escape_formulas(predictions)
         text = shown.write_csv()
         if changed:

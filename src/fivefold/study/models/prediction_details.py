@@ -14,6 +14,26 @@ MIN_BACKGROUND_ROWS = 10  # compared with, however many rows and columns there a
 MAX_PREDICTED_MIXTURES = 2_000_000  # rows predicted if contributions are sampled; above, fewer are compared with
 
 
+def with_details(
+    model: ModelFile, new: NewRows, predictions: pl.DataFrame, level: float | None, background: NewRows | None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The predictions with ranges of a level, and with contributions against a background, if asked for; and notes.
+
+    Identifiers whose names the new columns need give way to them.
+    """
+    notes = tuple[str, ...]()
+    if level is not None:
+        predictions = _beside(predictions, range_columns(model, predictions, level))
+    if background is not None:
+        parts, note = explain_predictions(model, new, background)
+        predictions, notes = _beside(predictions, parts), (note,)
+    return predictions, notes
+
+
+def _beside(predictions: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    return predictions.drop(set(predictions.columns) & set(more.columns)).hstack(more)
+
+
 def explain_predictions(model: ModelFile, new: NewRows, background: NewRows) -> tuple[pl.DataFrame, str]:
     """Columns base and c_NAME, which add up to the prediction of each row, and a note on their scale.
 
