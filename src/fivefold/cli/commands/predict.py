@@ -50,9 +50,9 @@ def predict(
     """Predict new rows: labels, probabilities and the place of each row.
 
     With --interval 0.9, the columns low_90 and high_90, or set_90 with the classes between bars, come from the errors
-    that the study saw on unseen rows (conformal prediction). With --explain, the column base holds the mean prediction of the rows compared with, and c_NAME what column NAME
-    adds to it (Shapley values): together they give the number, the log-odds of the predicted class for linear models
-    and boosted trees of two classes, or its probability.
+    that the study saw on unseen rows (conformal prediction). With --explain, the column base holds the mean prediction
+    of the rows compared with, and c_NAME what column NAME adds to it (Shapley values): together they give the number,
+    the log-odds of the predicted class for linear models and boosted trees of two classes, or its probability.
 
     Text that begins with = + - @ or a tab and is not a number gets an apostrophe in front, because a spreadsheet would
     take it for a formula. Text that begins with apostrophes before such a sign gets one more, so removing one restores
