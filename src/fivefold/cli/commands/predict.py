@@ -89,15 +89,7 @@ def predict(
     if as_json:
         show_json(_json_result(loaded, new, predictions, out))
         return
-    aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    for note in new.notes:
-        aside.print(f"note: {note}")
-    if out is None:
-        show_text(text)
-    else:
-        aside.print(
-            f"{len(predictions):,} rows, {loaded.card.get('method', 'a model')} of {loaded.schema.target!r}: {out}"
-        )
+    _show_predictions(loaded, new, text, len(predictions), out)
 
 
 def prediction_frame(model: ModelFile, new: NewRows) -> pl.DataFrame:
@@ -141,6 +133,17 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BadInput(f"-o {path}: no file can be written there ({error.strerror})") from None
+
+
+def _show_predictions(loaded: ModelFile, new: NewRows, text: str, rows: int, out: Path | None) -> None:
+    """Notes, and the table or where it was written."""
+    aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    for note in new.notes:
+        aside.print(f"note: {note}")
+    if out is None:
+        show_text(text)
+    else:
+        aside.print(f"{rows:,} rows, {loaded.card.get('method', 'a model')} of {loaded.schema.target!r}: {out}")
 
 
 def _json_result(model: ModelFile, new: NewRows, predictions: pl.DataFrame, out: Path | None) -> dict[str, Any]:
