@@ -16,7 +16,11 @@ import numpy as np
 from fivefold.evaluation.experiments.rejection_rates import DESIGNS
 from fivefold.evaluation.experiments.verdict_rates import LOSSES, verdict_rates
 
-ADVANTAGES = {"200 rows": 0.10, "1,000 rows": 0.03}  # of the first learner, where the power is neither 0 nor 1
+# Of the first learner, where the power is neither 0 nor 1; heavy tails hide a small one.
+ADVANTAGES = {
+    "200 rows": dict.fromkeys(LOSSES, 0.10),
+    "1,000 rows": {"zero-one": 0.03, "log loss": 0.03, "heavy": 0.07},
+}
 
 
 def main(simulations: str = "2000") -> None:
@@ -28,7 +32,7 @@ def main(simulations: str = "2000") -> None:
     for name, design in DESIGNS.items():
         for loss in LOSSES:
             start = time.perf_counter()
-            rates = verdict_rates(design, loss, ADVANTAGES[name], count)
+            rates = verdict_rates(design, loss, ADVANTAGES[name][loss], count)
             print(
                 f"{name:12}{loss:10}{rates.false_worse:9.1%}{rates.false_worse_pairs:11.1%}{rates.power:9.1%}"
                 f"{rates.power_pairs:11.1%}{time.perf_counter() - start:9.0f}",

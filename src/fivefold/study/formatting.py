@@ -46,7 +46,7 @@ def format_significant(value: float, digits: int = 2) -> str:
 
     Examples
     --------
-    >>> format_significant(0.00693), format_significant(1234.5), format_significant(0.0)
+    >>> format_significant(0.00693), format_significant(1234.6), format_significant(0.0)
     ('0.0069', '1235', '0')
     """
     if value == 0 or not math.isfinite(value):

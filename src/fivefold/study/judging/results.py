@@ -353,7 +353,7 @@ def _verdicts_json(found: WinnerComparison) -> dict[str, Any]:
     shared = {
         name: value for name, value in vars(found).items() if name not in ("verdicts", "brier", "mcnemar", "clipped")
     }
-    beside = {"brier": found.brier, "mcnemar": found.mcnemar}
+    beside: dict[str, Mapping[str, Any]] = {"brier": found.brier, "mcnemar": found.mcnemar}
     learners = {
         name: asdict(verdict)
         | {kind: asdict(values[name]) if name in values else None for kind, values in beside.items()}

@@ -16,8 +16,8 @@ from functools import singledispatch
 from typing import Any, Self
 
 import numpy as np
-from sklearn import ensemble as sklearn_ensemble
-from sklearn import tree as sklearn_tree
+import sklearn.ensemble
+import sklearn.tree
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -40,7 +40,7 @@ def vote_count(model: Any, X: UserTable) -> Array | float:  # dispatched by type
 
 
 @vote_count.register(BaseTreeClassifier)
-@vote_count.register(sklearn_tree.DecisionTreeClassifier)
+@vote_count.register(sklearn.tree.DecisionTreeClassifier)
 def _(model: Any, X: UserTable) -> Array | float:
     return model.tree_.weighted_n_node_samples[model.apply(X)]
 
@@ -58,9 +58,9 @@ def _(model: BaseMultiwayTree, X: UserTable) -> Array | float:
 
 @vote_count.register(BaseForestClassifier)
 @vote_count.register(BaggingClassifier)
-@vote_count.register(sklearn_ensemble.RandomForestClassifier)
-@vote_count.register(sklearn_ensemble.ExtraTreesClassifier)
-@vote_count.register(sklearn_ensemble.BaggingClassifier)
+@vote_count.register(sklearn.ensemble.RandomForestClassifier)
+@vote_count.register(sklearn.ensemble.ExtraTreesClassifier)
+@vote_count.register(sklearn.ensemble.BaggingClassifier)
 def _(model: Any, X: UserTable) -> Array | float:
     return float(model.n_estimators)
 
@@ -75,7 +75,7 @@ def has_votes(model: object) -> bool:
 
     Examples
     --------
-    >>> has_votes(KNeighborsClassifier()), has_votes(sklearn_ensemble.GradientBoostingClassifier())
+    >>> has_votes(KNeighborsClassifier()), has_votes(sklearn.ensemble.GradientBoostingClassifier())
     (True, False)
     """
     return vote_count.dispatch(type(model)) is not vote_count.dispatch(object)
