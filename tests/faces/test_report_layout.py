@@ -224,3 +224,14 @@ def test_every_kind_of_block_has_a_template_and_a_writer_of_markdown():
 
     kinds = {block.kind for block in get_args(Block)}
     assert kinds == {path.stem for path in (TEMPLATE_FOLDER / "blocks").glob("*.html")} == set(BLOCK_WRITERS)
+
+
+def test_figures_stand_side_by_side_where_they_belong_together(text):
+    parts = dict(re.findall(r'<section id="(\w+)".*?>(.*?)</section>', text, re.DOTALL))
+    assert all(f'id="{name}-says"' in parts["result"] for name in ("forest", "strips", "times"))
+    columns = parts["learned"].split('<div class="columns">')[1]
+    assert all(f'id="{name}-says"' in columns for name in ("importance", "learning"))
+
+
+def test_no_figure_shows_mathematical_markup(text):
+    assert "$\\math" not in text

@@ -32,10 +32,10 @@ from fivefold.study.planning.plan import make_plan
 from fivefold.study.preparation.column_transformer import InputNeeds, make_transformer, prepared_columns
 from fivefold.study.report import effect_blocks as effect_module
 from fivefold.study.report import model_structure
-from fivefold.study.report.blocks import Page, Section
+from fivefold.study.report.blocks import FigureRow, Page, Section
 from fivefold.study.report.effect_blocks import effect_blocks
 from fivefold.study.report.error_blocks import group_blocks, range_blocks
-from fivefold.study.report.learner_figures import learner_blocks
+from fivefold.study.report.learner_figures import difference_blocks, learner_figures
 from fivefold.study.report.model_structure import structure_blocks
 from fivefold.study.report.page import to_html, to_markdown
 from fivefold.study.report.winner_explanation import learning_sentence
@@ -363,7 +363,8 @@ def test_the_parts_of_a_report_that_look_into_the_winner(name, few_draws):
     found = studied(make(), [method], of=method)
     names = [column.name for column in found.plan.data.columns][:2]
     blocks = [*structure_blocks(found), *effect_blocks(found, names), *group_blocks(found), *range_blocks(found)]
-    page = Page("", "", (Section("s", "", (*blocks, *learner_blocks(found))),), "")
+    shown = (FigureRow(learner_figures(found)), *difference_blocks(found))
+    page = Page("", "", (Section("s", "", (*blocks, *shown)),), "")
     read, text = Reader(to_html(page)), to_markdown(page)
     assert read.open == [] and len(read.ids) == len(set(read.ids))
     assert tables <= set(read.tables)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CELL_LETTERS_DARK = 0.6  # share of the largest difference above which a cell is dark and its number white
+LABEL_GAP = 0.055  # between the heights of two labels, as a share of the range of scores
 MIN_SECONDS = 1e-4  # shorter times are drawn as this: the axis is logarithmic
 
 
@@ -58,6 +59,8 @@ def score_against_time(
     ax: Axes | None = None,
 ) -> Axes:
     """Mean score against the time of one fit; a line joins the learners that no other beats in both."""
+    from matplotlib.ticker import LogLocator
+
     ax = axes(ax, x="seconds to fit", y=title)
     x, y = np.maximum(np.asarray(seconds, dtype=float), MIN_SECONDS), np.asarray(scores, dtype=float)
     front = pareto_front(x, -y if larger_is_better else y)
@@ -66,19 +69,40 @@ def score_against_time(
     ax.plot(x[front], y[front], color=GREY, lw=1, ls=(0, (4, 3)), label="no other is faster and better", zorder=1)
     ax.scatter(x, y, s=22, color=[COLOURS[0] if i in front else GREY for i in range(len(x))], lw=0, zorder=2)
     middle = float(np.sqrt(x.min() * x.max()))
+    heights = spread_heights(y, LABEL_GAP * (float(np.ptp(y)) or 1.0))
     for i, name in enumerate(names):
         left = x[i] <= middle
         ax.annotate(
             name,
-            (x[i], y[i]),
-            (5 if left else -5, 3),
+            (x[i], heights[i]),
+            (5 if left else -5, 0),
             textcoords="offset points",
             ha="left" if left else "right",
+            va="center",
             fontsize=7,
             color=INK,
         )
-    legend(ax, loc="best")
+    ax.set_ylim(top=max(ax.get_ylim()[1], float(heights.max()) + LABEL_GAP * float(np.ptp(y))))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    ax.xaxis.set_major_formatter("{x:g}")  # without mathematics, which stays text in a page
+    ax.xaxis.set_minor_formatter("")
+    legend(ax, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     return ax
+
+
+def spread_heights(heights: Vector, gap: float) -> Vector:
+    """Heights for labels: raised where needed, so that each is at least `gap` above the one below it.
+
+    Examples
+    --------
+    >>> spread_heights(np.array([3.0, 1.0, 1.2]), 0.5)
+    array([3. , 1. , 1.5])
+    """
+    spread, least = np.array(heights, dtype=float), -np.inf
+    for i in np.argsort(spread, kind="stable"):
+        spread[i] = max(spread[i], least)
+        least = spread[i] + gap
+    return spread
 
 
 def pareto_front(first: Vector, second: Vector) -> list[int]:

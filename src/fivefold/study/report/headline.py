@@ -30,6 +30,7 @@ from fivefold.study.report.blocks import (
     SubHeading,
     TableBlock,
 )
+from fivefold.study.report.learner_figures import learner_figures
 
 MIN_GAIN_KEPT = (
     0.5  # overfitting: less than this share of the gain over the baseline on training rows remains on unseen rows
@@ -58,8 +59,8 @@ def result_section(results: Results) -> Section:
 
 
 def result_figures(results: Results) -> tuple[Figure, ...]:
-    """The scores of the learners at a glance."""
-    return (figures.score_figure(results),)
+    """The scores of the learners at a glance: means, splits, times."""
+    return (figures.score_figure(results), *learner_figures(results))
 
 
 def _caution_blocks(results: Results) -> list[Block]:

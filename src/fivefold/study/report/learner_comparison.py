@@ -25,12 +25,12 @@ from fivefold.study.report.blocks import (
     SubHeading,
     TableBlock,
 )
-from fivefold.study.report.learner_figures import learner_blocks
+from fivefold.study.report.learner_figures import difference_blocks
 
 
 def comparison_section(results: Results) -> Section:
     """The winner against every other learner; empty if no learner finished."""
-    blocks = [*_verdict_blocks(results), *learner_blocks(results)] if results.judged else []
+    blocks = [*_verdict_blocks(results), *difference_blocks(results)] if results.judged else []
     return Section("comparison", "Which differences are real?", tuple(blocks))
 
 

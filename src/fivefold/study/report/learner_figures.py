@@ -11,7 +11,7 @@ from fivefold.plot.style import shorten
 from fivefold.study.formatting import format_seconds, join_names
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.splits import mean_test_train_ratio
-from fivefold.study.report.blocks import Block, CollapsedBlocks, Figure, FigureRow
+from fivefold.study.report.blocks import Block, CollapsedBlocks, Figure
 from fivefold.study.report.figures import MAX_NAME_LETTERS, score_window
 from fivefold.study.report.svg import draw_figure
 
@@ -19,12 +19,16 @@ MAX_MATRIX_LEARNERS = 12  # with more learners the numbers of a matrix cannot be
 LEVEL = 0.05
 
 
-def learner_blocks(results: Results) -> list[Block]:
-    """Strips and times side by side, and the matrix of differences folded; nothing for a single learner."""
+def learner_figures(results: Results) -> tuple[Figure, ...]:
+    """Scores split by split, and scores against times; nothing for a single learner."""
+    return (_strips(results), _times(results)) if len(results.judged) > 1 else ()
+
+
+def difference_blocks(results: Results) -> list[Block]:
+    """The matrix of differences, folded; nothing for a single learner."""
     if len(results.judged) < 2:
         return []
-    pair = FigureRow((_strips(results), _times(results)))
-    return [pair, CollapsedBlocks("All differences between learners", (_matrix(results),))]
+    return [CollapsedBlocks("All differences between learners", (_matrix(results),))]
 
 
 def _split_scores(results: Results, judged: LearnerResult) -> list[float]:

@@ -36,6 +36,7 @@ from fivefold.tree.shared.base import TreeMethods
 
 MAX_COEFFICIENTS = 20  # columns listed, by the size of their coefficients
 MAX_COEFFICIENT_CLASSES = 5  # with more classes the table would be too wide
+LEAST_RATIO = 1e-3  # an odds ratio per unit below this, or above its inverse, says only that a unit is a long way
 MAX_TREE_DEPTH = 3  # of the part of a tree that is drawn
 MAX_TEXT_LINES = 150  # lines of a tree or of rules
 
@@ -95,7 +96,7 @@ def _coefficient_row(found: Coefficients, j: int, outputs: range) -> tuple[Cell,
         *cells,
         Cell(format_number(value, digits), value),
         Cell(format_range(low, high, digits) if np.isfinite(low) else "–"),
-        Cell(f"{unit:.4g}", unit),
+        Cell(f"{unit:.4g}" if LEAST_RATIO < unit < 1 / LEAST_RATIO or not found.odds else "–", unit),
     )
 
 
@@ -120,8 +121,8 @@ def _coefficient_text(results: Results, found: Coefficients) -> str:
         )
     if np.isfinite(found.low).any():
         said += (
-            f" Intervals are percentiles of {BOOTSTRAP_DRAWS} fits on rows drawn with replacement. A penalty draws "
-            "coefficients to no effect, and intervals with them."
+            f" Intervals are percentiles of {BOOTSTRAP_DRAWS} fits on rows drawn with replacement. A penalty shrinks "
+            "coefficients towards no effect, and their intervals with them."
         )
     else:
         said += " Intervals would take too long."

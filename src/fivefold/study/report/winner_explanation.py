@@ -20,7 +20,7 @@ from fivefold.study.judging.inspection import (
 from fivefold.study.judging.results import Results
 from fivefold.study.planning.splits import mean_test_train_ratio
 from fivefold.study.report import figures
-from fivefold.study.report.blocks import Block, Paragraph, Section, SubHeading
+from fivefold.study.report.blocks import Block, BlockColumns, Paragraph, Section, SubHeading
 from fivefold.study.report.effect_blocks import effect_blocks
 from fivefold.study.report.model_structure import structure_blocks
 
@@ -33,10 +33,9 @@ def explanation_section(results: Results) -> Section:
         found = permutation_importances(results.plan, results.judged[0]) if for_columns else ()
         order = [one.column for one in found] or [column.name for column in results.plan.data.columns]
         blocks = [
-            *_column_blocks(results, found),
+            BlockColumns((tuple(_column_blocks(results, found)), tuple(_row_blocks(results, for_rows)))),
             *structure_blocks(results),
             *effect_blocks(results, order),
-            *_row_blocks(results, for_rows),
         ]
     return Section("learned", "What the winner learned", tuple(blocks))
 
