@@ -38,6 +38,8 @@ def test_the_line_joins_those_that_no_other_beats_in_both(larger):
     ax = plot.score_against_time(list("abcd"), seconds, 1 - scores if larger else scores, "s", larger_is_better=larger)
     assert_array_equal(ax.lines[0].get_xdata(), [0.1, 0.5, 2.0])
     assert [text.get_text() for text in ax.texts] == list("abcd")
+    ax.figure.canvas.draw()
+    assert all("$" not in label.get_text() for label in ax.get_xticklabels(which="both"))  # plain numbers
 
 
 def test_the_matrix_is_bold_where_differences_are_significant():

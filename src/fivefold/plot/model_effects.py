@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_CURVES = 40  # curves of single rows
 MAX_TICK_LETTERS = 12  # of a level on the axis
+LABEL_SHARE = 0.4  # room for the numbers beside bars, as a share of the longest
 
 
 def effect(
@@ -70,7 +71,8 @@ def contribution_bars(
             fontsize=7,
             color=INK,
         )
-    ax.set_xlim(min(v.min(initial=0.0) - 0.25 * reach, 0), max(v.max(initial=0.0) + 0.25 * reach, 0))
+    room = LABEL_SHARE * reach
+    ax.set_xlim(min(v.min(initial=0.0), 0.0) - room, max(v.max(initial=0.0), 0.0) + room)
     ax.set_yticks(lines, list(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.spines["left"].set_visible(False)

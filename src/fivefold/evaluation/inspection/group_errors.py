@@ -47,8 +47,8 @@ def errors_by_group(losses: ArrayLike, groups: Labels, *, level: float = 0.95) -
     >>> wrong = [1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]
     >>> for found in errors_by_group(wrong, np.repeat(["old", "new"], [6, 10])):
     ...     print(found)
-    old: 0.8333 (0.3588 to 0.9958) in 6 rows, 0.1 elsewhere; adjusted p 0.0158
-    new: 0.1 (0.002529 to 0.445) in 10 rows, 0.8333 elsewhere; adjusted p 0.0158
+    old: 0.8333 (0.3588 to 0.9958) in 6 rows, 0.1 elsewhere; adjusted p 0.0152
+    new: 0.1 (0.002529 to 0.445) in 10 rows, 0.8333 elsewhere; adjusted p 0.0152
     """
     loss = np.asarray(losses, dtype=float)
     names, code = np.unique(np.asarray(groups), return_inverse=True)

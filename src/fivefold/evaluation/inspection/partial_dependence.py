@@ -78,7 +78,7 @@ def partial_dependence(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> found = partial_dependence(Ridge(alpha=0.1).fit(X, y), X, 2)
     >>> print(found)
-    2, 20 values: prediction 11... to 19...
+    2, 20 values: prediction 114.3 to 206.1
     """
     held = column_values(X, column)
     at = _representatives(held, max_values) if values is None else _rows_with(held, values, column)

