@@ -37,11 +37,11 @@ def test_the_scores_of_a_fold_are_those_of_its_predictions():
     split = plan.splits[3]
     found = evaluate_fold(plan.data, plan.learners[0], split, plan)
     y = plan.data.y[split.test]
-    assert (found.n_train, found.n_test, found.repeat, found.fold) == (120, 30, 0, 3)
+    assert (found.n_train, found.n_test, found.repeat, found.fold) == (len(split.train), len(y), 0, 3)
     assert (found.test == split.test).all()
     assert found.scores["accuracy"] == np.mean(found.predicted == y)
-    assert found.proba.shape == (30, 3) and np.allclose(found.proba.sum(axis=1), 1.0)
-    p = found.proba[np.arange(30), np.searchsorted(plan.classes, y)]
+    assert found.proba.shape == (len(y), 3) and np.allclose(found.proba.sum(axis=1), 1.0)
+    p = found.proba[np.arange(len(y)), np.searchsorted(plan.classes, y)]
     assert found.scores["log_loss"] == pytest.approx(-np.log(p).mean(), rel=1e-12)
     assert set(found.train_score) == {"log_loss", "accuracy"}
     assert found.size_bytes > 1_000
@@ -95,7 +95,7 @@ def test_a_learner_without_probabilities_is_calibrated_on_training_rows():
     found = evaluate_fold(data, plan.learners[0], plan.splits[0], plan)
     assert np.allclose(found.proba.sum(axis=1), 1.0)
     known = build_pipeline(data, plan.learners[0], {}, 0)
-    assert type(known["method"]).__name__ == "CalibratedClassifierCV"
+    assert type(known["method"]).__name__ == "CrossFittedCalibration"
     assert found.scores["log_loss"] < 0.9 * np.log(3)  # better than knowing the shares of the classes only
     direct = build_pipeline(data, make_plan(data, [LogisticRegression()]).learners[0], {}, 0)
     assert type(direct["method"]) is LogisticRegression

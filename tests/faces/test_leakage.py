@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -14,9 +14,10 @@ from study_tables import study_table
 from fivefold.naive_bayes import GaussianNB
 from fivefold.study.planning.plan import Options, make_plan, plan_from_options
 from fivefold.study.planning.splits import inner_splits
+from fivefold.study.preparation.column_transformer import make_transformer
 from fivefold.study.preparation.encoders import OneHotTargetEncoder
 from fivefold.study.running import budget, fold
-from fivefold.study.running.fold import build_pipeline, choose_setting, evaluate_fold, tune_and_fit
+from fivefold.study.running.fold import choose_setting, evaluate_fold, fit_pipeline, tune_and_fit
 
 SEEN = []  # rows that spies were fitted on, a set for each fit
 
@@ -110,6 +111,7 @@ def mixed(n=500, columns=5, levels=40, seed=0):
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame(
         {
+            "row": np.arange(n),
             **{f"x{j}": np.where(rng.random(n) < 0.05, np.nan, rng.normal(size=n)) for j in range(columns)},
             "few": rng.choice(["r", "g", "b"], n),
             "many": [f"level {i}" for i in rng.integers(0, levels, n)],
@@ -117,11 +119,13 @@ def mixed(n=500, columns=5, levels=40, seed=0):
         }
     )
     y = np.array(["a", "b"])[rng.permutation(np.arange(n) % 2)]
-    return study_table(frame, y, kinds={"few": "category", "many": "category", "text": "text"})
+    return study_table(frame, y, kinds={"row": "identifier", "few": "category", "many": "category", "text": "text"})
 
 
-@pytest.mark.parametrize("name", ["GaussianNB", "LinearDiscriminantAnalysis", "MixedNB", "calibrated"])
-def test_settings_are_judged_as_whole_pipelines_that_never_saw_the_rows_they_are_judged_on(name):
+NAMES = ["GaussianNB", "LinearDiscriminantAnalysis", "MixedNB", "calibrated"]
+
+
+def check_setting_losses(name):
     """The loss of every setting is that of its pipeline, columns made ready and all, fitted on the inner training rows
     alone: means, scales, levels and target encodings learned from judged rows would change it."""
     data = mixed()
@@ -131,11 +135,60 @@ def test_settings_are_judged_as_whole_pipelines_that_never_saw_the_rows_they_are
     assert len(pairs) > 1 and all(not set(fit) & set(judged) for fit, judged in pairs)
 
     def loss(setting, fit, judged):
-        model = build_pipeline(coded, learner, setting, 0).fit(coded.X[fit], coded.y[fit])
+        with pytest.MonkeyPatch.context() as honest:
+            honest.setattr(fold, "make_transformer", make_transformer)
+            model = fit_pipeline(coded, learner, setting, fit, 0)
         return score.loss(score.score_model(model, coded.X[judged], coded.y[judged]))
 
-    for setting, found in choose_setting(coded, learner, train, replace(plan, halving=False), 0).tried:
+    tried = choose_setting(coded, learner, train, replace(plan, halving=False), 0).tried
+    assert len(tried) == len(learner.settings)
+    for setting, found in tried:
         assert found == pytest.approx(np.mean([loss(setting, *pair) for pair in pairs]), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_are_judged_as_whole_pipelines_that_never_saw_the_rows_they_are_judged_on(name):
+    check_setting_losses(name)
+
+
+class Mutant(TransformerMixin, BaseEstimator):
+    """Makes columns ready as it should not; the rows it gets are known by their numbers."""
+
+    def __init__(self, ready, data):
+        self.ready, self.data = ready, data
+
+    def fit_transform(self, X, y=None):
+        return self.fit(X, y).transform(X)
+
+
+class FittedOnAllRows(Mutant):
+    """Learns from the rows to be judged as well."""
+
+    def fit(self, X, y=None):
+        self.ready.fit(self.data.X, self.data.y)
+        return self
+
+    def transform(self, X):
+        return self.ready.transform(X)
+
+
+class FittedOnJudgedRows(Mutant):
+    """Learns once more from the rows that it is given to make ready."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return clone(self.ready).fit(X, self.data.y[X["row"].to_numpy()]).transform(X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mutant", [FittedOnAllRows, FittedOnJudgedRows])
+def test_columns_made_ready_by_the_judged_rows_are_found_out(name, mutant, monkeypatch):
+    """The test above can fail, whatever the method: some part of the preparation tells every method apart."""
+    monkeypatch.setattr(fold, "make_transformer", lambda takes, data: mutant(make_transformer(takes, data), data))
+    with pytest.raises((AssertionError, ValueError)):
+        check_setting_losses(name)
 
 
 def test_columns_are_made_ready_for_judging_by_what_the_other_rows_say(monkeypatch):
@@ -162,7 +215,7 @@ def test_columns_are_made_ready_for_judging_by_what_the_other_rows_say(monkeypat
     assert all(rows == known or not rows & known for known, rows in seen)
 
 
-@pytest.mark.parametrize("name", ["GaussianNB", "LinearDiscriminantAnalysis", "MixedNB", "calibrated"])
+@pytest.mark.parametrize("name", NAMES)
 def test_poison_in_the_judged_rows_changes_nothing_that_was_learned(name):
     """Absurd values and other labels in test rows and hold-out: setting, losses, training scores stay to the bit."""
     data = mixed()

@@ -408,7 +408,7 @@ def imagined(inner=None, **losses):
 
     `inner` are the losses on the inner splits, those of the outer ones by default.
     """
-    plan = make_plan(load("iris"), ["GaussianNB", "LinearDiscriminantAnalysis"])
+    plan = make_plan(load("iris", split_copies=True), ["GaussianNB", "LinearDiscriminantAnalysis"])
     noise = np.random.default_rng(0).normal(0, 0.02, (len(plan.learners), len(plan.splits)))
 
     def outcome(learner, row):

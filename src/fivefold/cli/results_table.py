@@ -25,7 +25,9 @@ from fivefold.study.formatting import (
     format_seconds,
     shorten_name,
 )
+from fivefold.study.judging.holdout_summary import holdout_sentences
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
+from fivefold.study.judging.time_order import time_order_sentences
 from fivefold.study.planning.plan import Plan
 from fivefold.study.tables.dataset import Data
 
@@ -104,20 +106,14 @@ def verdict(results: Results) -> RenderableType:
 
 
 def certificate_text(results: Results) -> RenderableType:
-    """What the hold-out says about the saved model."""
+    """What the hold-out says about the winner, a line per sentence, and its score in order of time."""
     found = results.holdout
     if found is None:
-        return Text("No rows were held out, so there is no certificate." if not len(results.plan.holdout) else "")
-    first = results.score
-    if found.certificate is None:
-        return Text(
-            f"On the {found.rows} rows held out {found.learner} has {first.title} {found.scores[first.name]:.4g}."
-        )
-    limit, sure = found.certificate.bound, 1 - found.certificate.delta
-    return Text(
-        f"Certificate: {found.learner} is wrong on less than {limit:.2%} of new rows, with probability {sure:.0%} "
-        f"(on {found.certificate.risk:.2%} of the {found.rows} rows held out)."
-    )
+        said = ["No rows were held out, so there is no certificate."] if not len(results.plan.holdout) else []
+    else:
+        first, *others = holdout_sentences(results)
+        said = [f"Certificate: {first}" if found.certificate else first, *others]
+    return Text("\n".join([*said, *time_order_sentences(results.time_order)]))
 
 
 def show_results(console: Console, results: Results) -> None:

@@ -65,6 +65,8 @@ class StudyOptions:
     time: str | None = None
     header: bool | None = None
     rare_classes: str | None = None
+    split_copies: bool = False
+    refit: bool = True
 
     @classmethod
     def from_journal(cls, journal: Journal) -> StudyOptions:
@@ -83,6 +85,7 @@ class StudyOptions:
             time=self.time,
             header=self.header,
             rare_classes=self.rare_classes,
+            split_copies=self.split_copies,
         )
 
     @property
@@ -99,6 +102,10 @@ class StudyOptions:
                 words += ["--budget", f"{value:g}s"]
             elif name == "header" and value is not None:
                 words.append("--header" if value else "--no-header")
+            elif name == "refit":
+                words += [] if value else ["--no-refit"]
+            elif name == "split_copies":
+                words += ["--split-copies"] if value else []
             elif name == "seed" or value not in (None, ()):
                 words += [f"--{name.replace('_', '-')}", str(value)]
         return shlex.join(words)
@@ -165,7 +172,7 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     with activity("comparing the learners") as step:
         judged = judge_outcomes(plan, read_outcomes(plan, journal))
         results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions") or ()))
-        outputs = write_outputs(results, how.out, journal, workers, step)
+        outputs = write_outputs(results, how.out, journal, workers, step, refit=asked.refit)
     results_table.show_results(console, outputs.results)
     for line in _closing_lines(outputs):
         console.print(line, markup=False, soft_wrap=True)

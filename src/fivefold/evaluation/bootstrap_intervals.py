@@ -86,11 +86,13 @@ def bootstrap_score(
     level: float = 0.95,
     draws: int = 2000,
     rng: np.random.Generator | None = None,
+    groups: Indices | None = None,
 ) -> Interval:
     """Any score(y, predicted) of a model, such as the area under its curve; or the difference to another model.
 
     `predicted` and `other` hold a label, a value or a row of probabilities for every row. BCa leaves out every row
-    once, which takes one call of the score per row.
+    once, which takes one call of the score per row. With `groups`, one code per row, whole groups are drawn: rows may
+    depend on others of their group.
 
     Examples
     --------
@@ -105,14 +107,23 @@ def bootstrap_score(
     if len(P) != len(y) or (Q is not None and len(Q) != len(y)):
         raise ValueError(f"y has {len(y)} rows; predictions have {len(P)}{'' if Q is None else f' and {len(Q)}'}")
 
-    def statistic(rows: Indices) -> float:
-        i = rows.astype(int)
+    members = None if groups is None else _rows_by_group(np.asarray(groups))
+
+    def statistic(drawn: Indices) -> float:
+        i = drawn.astype(int) if members is None else np.concatenate([members[k] for k in drawn.astype(int)])
         value = float(score(y[i], P[i]) - (0.0 if Q is None else score(y[i], Q[i])))
         if not np.isfinite(value):
             raise ValueError(f"on a sample of the {len(y)} rows the score is {value}: some class may have too few rows")
         return value
 
-    return _bootstrap_interval((np.arange(len(y)),), statistic, method, level, draws, rng, vectorized=False)
+    units = np.arange(len(y if members is None else members))
+    return _bootstrap_interval((units,), statistic, method, level, draws, rng, vectorized=False)
+
+
+def _rows_by_group(groups: Indices) -> list[Indices]:
+    """The rows of each group, in the order of the codes."""
+    _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 
 
 def _bootstrap_interval(

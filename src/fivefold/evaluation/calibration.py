@@ -11,7 +11,8 @@ In bins b of the probability p, with n_b rows, mean probability p_b and share of
 
 scikit-learn's CalibratedClassifierCV recalibrates probabilities on scores of rows unseen in training: method="sigmoid"
 (Platt 1999), "isotonic" (Zadrozny & Elkan 2002) or "temperature" (Guo et al. 2017); wrap a fitted classifier in a
-FrozenEstimator and give it held-out rows.
+FrozenEstimator and give it held-out rows. `CrossFittedCalibration` does so on given folds of the training rows, also
+where they follow time or where a class has a single row.
 
 Murphy (1973), A new vector partition of the probability score; Stephenson, Coelho & Jolliffe (2008) for the last part.
 """
@@ -20,15 +21,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.stats import binomtest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.types import Array, Codes, Target, UserTable, UserTarget, Vector
+from fivefold.core._sklearn import BaseEstimator, ClassifierMixin, _safe_indexing
+from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, UserTarget, Vector
+from fivefold.evaluation.base import MetaClassifier
 from fivefold.evaluation.metrics import is_positive
-from fivefold.evaluation.protocols import Label
+from fivefold.evaluation.protocols import Label, Model
 
 CONFIDENCE = 0.95  # of the Wilson intervals of the shares
+CALIBRATION_FOLDS = 3  # folds that calibrate
 
 # Upper edges of bins, without the last one.
 BIN_EDGES: Mapping[str, Callable[[Vector, int], Vector]] = {
@@ -150,6 +158,107 @@ def brier(
         float(base * (1 - base)),
         within,
     )
+
+
+class ScoreIdentity(ClassifierMixin, BaseEstimator):
+    """A classifier whose columns are its scores, for a calibrator that is given the scores of another one."""
+
+    def fit(self, S: Matrix, y: Target) -> Self:
+        """Learn which classes there are."""
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, S: Matrix) -> Array:
+        """The scores as they are; a vector for two classes."""
+        return S[:, 0] if S.shape[1] == 1 else S
+
+    def predict(self, S: Matrix) -> Target:
+        """The class with the highest score."""
+        return self.classes_[(S[:, 0] > 0).astype(int) if S.shape[1] == 1 else S.argmax(axis=1)]
+
+
+class CrossFittedCalibration(MetaClassifier):
+    """Probabilities for a classifier that gives scores only, calibrated on rows that it was not fitted on.
+
+    Every fold is scored by a model fitted on other rows, and a sigmoid (two classes) or a temperature (more) turns
+    these scores into probabilities; the model that predicts is fitted on all rows. A fold is left out if a class is
+    missing from the rows of its model. Of a class that no fold scores, the scores of the model of all rows are taken,
+    so a single row is no error.
+
+    Parameters
+    ----------
+    estimator
+        The classifier, with a decision_function.
+    folds
+        The fold of each row that `fit` will get, from 0, or -1 for a row that is not scored; None for shuffled folds.
+    ordered
+        Is a fold scored by a model of the rows of earlier folds, and of -1, only? Otherwise of all rows outside it.
+
+    Attributes
+    ----------
+    estimator_
+        The classifier, fitted on all rows.
+    calibrator_
+        From scores to probabilities.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]), np.array([0, 0, 1, 0, 1, 1])
+    >>> model = CrossFittedCalibration(RidgeClassifier()).fit(X, y)
+    >>> model.predict([[0.0], [5.0]])
+    array([0, 1])
+    """
+
+    def __init__(self, estimator: Model, folds: Codes | None = None, ordered: bool = False) -> None:
+        self.estimator = estimator
+        self.folds = folds
+        self.ordered = ordered
+
+    def fit(self, X: Table, y: Target) -> Self:
+        """Fit classifier and calibrator."""
+        y = np.asarray(y)
+        folds = np.random.default_rng(0).permutation(len(y)) % CALIBRATION_FOLDS if self.folds is None else self.folds
+        if len(folds) != len(y):
+            raise ValueError(f"folds holds the fold of each row; got {len(folds)} for {len(y)} rows")
+        self._fit_estimator(X, y)
+        rows, scores = [], []
+        for fold in range(folds.max() + 1):
+            train = np.flatnonzero(folds < fold if self.ordered else folds != fold)
+            test = np.flatnonzero(folds == fold)
+            if len(test) and len(np.unique(y[train])) == len(self.classes_):
+                model = clone(self.estimator).fit(_safe_indexing(X, train), y[train])
+                rows.append(test)
+                scores.append(_score_columns(model, _safe_indexing(X, test)))
+        scored = np.concatenate(rows) if rows else np.arange(0)
+        others = np.flatnonzero(~np.isin(y, y[scored]))  # rows of classes that no fold scores
+        if len(others):
+            rows.append(others)
+            scores.append(_score_columns(self.estimator_, _safe_indexing(X, others)))
+        S, target = np.concatenate(scores), y[np.concatenate(rows)]
+        self.calibrator_ = CalibratedClassifierCV(
+            ScoreIdentity(),
+            method="sigmoid" if len(self.classes_) == 2 else "temperature",
+            cv=[(np.arange(len(S)), np.arange(len(S)))],  # these scores are of unseen rows already
+            ensemble=False,
+        ).fit(S, target)
+        self.calibrator_.set_params(cv=None)  # row numbers do not belong into a model file
+        return self
+
+    def predict_proba(self, X: UserTable) -> Matrix:
+        """Calibrated probabilities of the classes, (n, K)."""
+        check_is_fitted(self)
+        return self.calibrator_.predict_proba(_score_columns(self.estimator_, X))
+
+    def predict(self, X: UserTable) -> Target:
+        """The most probable class of each row, (n,)."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def _score_columns(model: Model, X: Table) -> Matrix:
+    """The decision function, (n, 1) for two classes, (n, K) for more."""
+    S = np.asarray(model.decision_function(X))  # type: ignore[attr-defined]  # asked of what is calibrated
+    return S[:, None] if S.ndim == 1 else S
 
 
 def _bins(p: Vector, count: int, strategy: str) -> Codes:

@@ -1,7 +1,8 @@
 """What a study leaves behind: the winner, the hold-out opened for it, and the files.
 
 The winner is tuned and fitted on all rows outside the hold-out by a worker, on one thread and out of reach of Ctrl-C,
-which would otherwise leave a half-fitted model.
+which would otherwise leave a half-fitted model. That model is tested on the hold-out; the one that is saved has the
+same setting and is fitted on all rows, unless the user wants to keep the tested one.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from pathlib import Path
 
 from fivefold.study.judging.final_holdout import open_holdout
 from fivefold.study.judging.results import Results, write_results
+from fivefold.study.judging.time_order import TimeOrderScore, date_column, score_in_time_order
 from fivefold.study.models.model_file import ModelFile
-from fivefold.study.models.winner import fit_winner, save_winner
+from fivefold.study.models.winner import fit_winner, refit_winner, save_winner
 from fivefold.study.running.journal import Journal
 from fivefold.study.running.workers import WorkerPool
 from fivefold.study.tables.dataset import BadInput, Data
@@ -38,27 +40,36 @@ def write_outputs(
     journal: Journal,
     workers: WorkerPool,
     step: Callable[[str], None] = lambda step: None,
+    *,
+    refit: bool = True,
 ) -> StudyOutputs:
-    """Fit and save the winner, open the hold-out, write the table and the report; the workers are closed.
+    """Fit the winner, open the hold-out, save the winner, fitted again on all rows if `refit`, write table and report.
 
-    `step` is told what is done next.
+    `step` is told what is done next; the workers are closed.
     """
     write_results(results, folder)  # before anything long
     if results.judged:
         step(f"fitting {results.judged[0].name}, the best learner, on all rows outside the hold-out")
-    model, reason = _winner_or_reason(results, workers) if results.judged else (None, "every learner failed")
+    models, reason = (
+        _winner_or_reason(results, workers, refit=refit) if results.judged else ([], "every learner failed")
+    )
+    if models:
+        if date_column(results.plan.data) is not None:
+            step(f"scoring {results.judged[0].name} in order of time")
+        results = replace(results, time_order=_time_order(results, journal, workers))
     workers.close()
     path = None
-    if model is not None:
+    if models:
         step(
             "testing the model on the rows held out, and saving it" if len(results.plan.holdout) else "saving the model"
         )
-        found = open_holdout(results.plan, results.judged[0].name, model.pipeline, journal)
-        results = replace(results, holdout=found)
+        found = open_holdout(results.plan, results.judged[0].name, models[0].pipeline, journal)
+        results = replace(results, holdout=found, model_rows=models[-1].card["data"]["rows_fitted"])
         try:
-            path = save_winner(model, results, folder)
+            path = save_winner(models[-1], results, folder)
+            journal.put("model_rows", results.model_rows)
         except BadInput as error:
-            reason = str(error)
+            results, reason = replace(results, model_rows=None), str(error)
     step("drawing the report")
     from fivefold.study import report  # it draws figures: slow to import
 
@@ -66,21 +77,35 @@ def write_outputs(
     return StudyOutputs(results, write_results(results, folder), report.write_report(drawn, folder), path, reason)
 
 
-def _winner_or_reason(results: Results, workers: WorkerPool) -> tuple[ModelFile | None, str]:
-    """The fitted winner, or why there is none."""
+def _time_order(results: Results, journal: Journal, workers: WorkerPool) -> TimeOrderScore | None:
+    """The score of the winner in order of time, if there is a column of dates."""
+    best = results.judged[0]
+    shuffled = best.estimates[results.score.name].mean
+    return score_in_time_order(results.plan, best.outcome.learner, shuffled, journal, workers)
+
+
+def _winner_or_reason(results: Results, workers: WorkerPool, *, refit: bool) -> tuple[list[ModelFile], str]:
+    """The winner fitted outside the hold-out and, if `refit`, on all rows; or why there is none."""
     without_data = replace(results, plan=replace(results.plan, data=None))  # type: ignore[arg-type]  # workers hold the data
     for _ in range(2):  # a worker may have died because others used the memory
-        (ended,) = workers.run(iter([((_fit_in_worker, without_data), math.inf)]))
+        (ended,) = workers.run(iter([((_fit_in_worker, without_data, refit), math.inf)]))
         if ended.fate != "died":
             break
     fitted = ended.value
-    return (None, ended.reason) if fitted is None else (None, fitted) if isinstance(fitted, str) else (fitted, "")
+    return ([], ended.reason) if fitted is None else ([], fitted) if isinstance(fitted, str) else (fitted, "")
 
 
-def _fit_in_worker(data: Data, results: Results) -> ModelFile | str:
+def _fit_in_worker(data: Data, results: Results, refit: bool) -> list[ModelFile] | str:
+    results = replace(results, plan=replace(results.plan, data=data))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the folds have reported them
         try:
-            return fit_winner(replace(results, plan=replace(results.plan, data=data)))
+            model = fit_winner(results)
         except Exception as error:  # it succeeded on every fold and fails on all rows
             return f"{type(error).__name__}: {error}"
+        if not refit or not len(results.plan.holdout):
+            return [model]
+        try:
+            return [model, refit_winner(results, model)]
+        except Exception:  # the model that is tested on the hold-out is saved
+            return [model]

@@ -49,6 +49,7 @@ def card_text(about: Mapping[str, Any]) -> str:
         f"Scores, {card.get('judged')}",
         *(f"  {name:<18} {_format_interval(found)}" for name, found in card.get("scores", {}).items()),
         *_certificate_text(card.get("holdout")),
+        *([f"  {card['refit']}"] if card.get("refit") else []),
         "Versions  " + ", ".join(f"{name} {text}" for name, text in card.get("versions", {}).items()),
     ]
     return "\n".join(lines)

@@ -60,6 +60,7 @@ def read_study_results(folder: Path) -> Results:
     from fivefold.cli.study_session import StudyOptions
     from fivefold.study.judging.final_holdout import open_holdout
     from fivefold.study.judging.results import judge_outcomes
+    from fivefold.study.judging.time_order import TimeOrderScore
     from fivefold.study.running.journal import JOURNAL_FILE, Journal
     from fivefold.study.running.resumption import restore_plan
     from fivefold.study.running.run import pending_folds, read_outcomes
@@ -82,4 +83,6 @@ def read_study_results(folder: Path) -> Results:
             command=asked.command,
             sessions=tuple(journal.get("sessions") or ()),
             holdout=open_holdout(plan, held["learner"], None, journal) if held else None,
+            time_order=TimeOrderScore(**ordered) if (ordered := journal.get("time_order")) else None,
+            model_rows=journal.get("model_rows"),
         )

@@ -57,6 +57,16 @@ def study(
     time: Annotated[str | None, typer.Option(help="Column that orders the rows in time.")] = None,
     header: HEADER_OPTION = None,
     rare_classes: RARE_CLASSES_OPTION = None,
+    split_copies: Annotated[
+        bool, typer.Option("--split-copies", help="Split identical rows like others; by default they share a fold.")
+    ] = False,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit/--no-refit",
+            help="Save the winner fitted again on all rows, or the one that the hold-out tested.",
+        ),
+    ] = True,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the study in OUT.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start again in a folder that holds a study.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, and stop.")] = False,
@@ -85,6 +95,8 @@ def study(
             time=time,
             header=header,
             rare_classes=rare_classes,
+            split_copies=split_copies,
+            refit=refit,
         )
         given = frozenset(typed) & {field.name for field in fields(StudyOptions)}
         how = RunOptions(

@@ -27,7 +27,7 @@ from fivefold.study.judging.results import LearnerResult
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.splits import Split, derive_seed, mean_test_train_ratio
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
-from fivefold.study.running.fold import FoldResult, build_pipeline, scores_at_share
+from fivefold.study.running.fold import FoldResult, fit_pipeline, scores_at_share
 
 CURVE_SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows
 SHUFFLES = 3  # per column and split
@@ -87,7 +87,7 @@ def _fit_fold(plan: Plan, judged: LearnerResult, fold: FoldResult, rows: np.ndar
     data, seed = plan.coded(plan.data), derive_seed(plan.seed, fold.repeat, fold.fold)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # reported when the fold ran
-        return build_pipeline(data, judged.outcome.learner, fold.parameters, seed).fit(data.X[rows], data.y[rows])
+        return fit_pipeline(data, judged.outcome.learner, fold.parameters, rows, seed)
 
 
 def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResult, names: Sequence[str]) -> list[float]:

@@ -105,11 +105,13 @@ def first_repeat_hits(plan: Plan, outcome: LearnerOutcome) -> Vector:
 
 
 def sampling_units(plan: Plan, rows: Indices, rng: np.random.Generator) -> Codes:
-    """Which of these rows are drawn together: single rows, groups, or blocks of time."""
+    """Which of these rows are drawn together: single rows with their copies, groups, or blocks of time."""
     if plan.data.time is not None:
         return time_units(plan.data.time[rows])
     if plan.data.groups is not None:
         return group_units(plan.data.groups[rows], rng)
+    if plan.data.records is not None:
+        return group_units(plan.data.records[rows], rng)
     return row_units(len(rows), rng)
 
 

@@ -22,6 +22,7 @@ from fivefold.evaluation.scores import MIN_PROBABILITY, Score
 from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
 from fivefold.study.formatting import first_names, format_significant, join_names
 from fivefold.study.judging.final_holdout import HoldoutResult
+from fivefold.study.judging.time_order import TimeOrderScore
 from fivefold.study.judging.verdicts import ALPHA, WinnerComparison, compare_with_winner, practical_margin
 from fivefold.study.planning.plan import Plan, plan_to_json
 from fivefold.study.planning.splits import mean_test_train_ratio
@@ -108,6 +109,8 @@ class Results:
     pairs: Pairs | None = None  # all pairs by their splits, for reading; None for fewer than two learners
     inside: InnerSelection | None = None  # None if some fold had no inner splits
     holdout: HoldoutResult | None = None  # None until the hold-out is opened, or if there is none
+    time_order: TimeOrderScore | None = None  # of the winner, where a column of dates does not order the rows
+    model_rows: int | None = None  # rows that the saved model was fitted on; None until it is saved
     command: str = ""  # the command line
     environment: Mapping[str, str] = field(default_factory=dict)
     sessions: tuple[Mapping[str, Any], ...] = ()  # one per run of the command until the study finished
@@ -251,6 +254,8 @@ def results_to_json(results: Results) -> dict[str, Any]:
         "pairs": [] if results.pairs is None else [_pair_json(pair) for pair in results.pairs.pairs],
         "assumptions": [] if results.versus_winner is None else list(results.versus_winner.assumptions),
         "holdout": None if results.holdout is None else asdict(results.holdout),
+        "time_order": None if results.time_order is None else asdict(results.time_order),
+        "model_rows": results.model_rows,
         "skipped": dict(plan.skipped),
         "warnings": list(results.warnings),
         "versions": dict(results.environment),

@@ -135,7 +135,7 @@ def _describe_units(plan: Plan, rows: Indices, units: Codes) -> str:
         return f"{format_count(int(units.max()) + 1, 'block')} of {block_rows(len(units))} rows in order of time"
     if plan.data.groups is not None:
         return format_count(len(np.unique(plan.data.groups[rows])), "group")
-    return format_count(len(rows), "row")
+    return format_count(len(rows), "row") + (", copies together" if plan.data.records is not None else "")
 
 
 def _brier_differences(

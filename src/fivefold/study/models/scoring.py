@@ -1,9 +1,6 @@
 """A saved model evaluated on a labelled table: every score of its task, with an interval for its value on new rows.
 
-accuracy    exact binomial (Clopper & Pearson 1934)
-others      bootstrap over the rows, percentile
-
-Both need rows that are independent and that the model was not fitted on.
+The intervals (`judging.score_intervals`) need rows that are independent and that the model was not fitted on.
 """
 
 from __future__ import annotations
@@ -12,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest
 
-from fivefold.evaluation.bootstrap_intervals import ASSUMPTIONS, Interval, bootstrap_score
-from fivefold.evaluation.scores import SCORES, CachedPredictions, Score
+from fivefold.evaluation.bootstrap_intervals import ASSUMPTIONS, Interval
+from fivefold.evaluation.scores import SCORES, CachedPredictions
 from fivefold.study.formatting import format_count
+from fivefold.study.judging.score_intervals import PrecomputedModel, score_interval
 from fivefold.study.models.model_file import ModelFile, Schema, version_warnings
 from fivefold.study.models.new_rows import NewRows
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
@@ -24,8 +21,6 @@ from fivefold.study.tables.table import quote_list
 from fivefold.study.tables.target import merge_classes, target_labels
 from fivefold.theory import Certificate, certify_holdout
 
-CONFIDENCE = 0.95  # of the intervals
-MAX_DRAWS, MAX_DRAWN_ROWS = 1000, 2_000_000  # bootstrap samples, and rows of all samples together
 CERTIFICATE_DELTA = 0.05  # probability that the certificate may fail
 
 
@@ -56,33 +51,12 @@ class ModelEvaluation:
         return "\n".join([*lines, *(f"assumes: {text}" for text in self.assumptions)])
 
 
-@dataclass(frozen=True)
-class PrecomputedModel:
-    """Stored predictions behind the interface of a fitted model; its X are row numbers."""
-
-    labels: np.ndarray  # (n,)
-    P: np.ndarray | None  # (n, K)
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Codes of the classes."""
-        return np.arange(0 if self.P is None else self.P.shape[1])
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        """Labels of these rows."""
-        return np.asarray(self.labels[rows])
-
-    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
-        """Probabilities of these rows."""
-        return np.asarray(np.asarray(self.P)[rows])
-
-
 def evaluate_model(model: ModelFile, new: NewRows) -> ModelEvaluation:
     """Every score of the model's task on the labelled rows of a table."""
     truth = _true_target(model.schema, new)
     y, notes = _encode_target(model, new, truth)
     given = _precompute(model, new)
-    scores = {s.name: _score_interval(s, given, y) for s in SCORES.values() if s.task == model.schema.task}
+    scores = {s.name: score_interval(s, given, y) for s in SCORES.values() if s.task == model.schema.task}
     warnings, certificate = version_warnings(model.card), None
     if _is_training_table(model, new, truth):
         warnings.append("these are the rows that the model was fitted on: on new rows it will do worse")
@@ -135,21 +109,3 @@ def _is_training_table(model: ModelFile, new: NewRows, truth: np.ndarray) -> boo
     schema = model.schema
     data = Data(new.name, new.X, truth, schema.target, schema.task, schema.columns)
     return bool(data_digest(data) == model.card.get("data", {}).get("digest"))
-
-
-def _score_interval(score: Score, given: PrecomputedModel, y: np.ndarray) -> Interval:
-    n = len(y)
-    estimate = score.score_model(given, np.arange(n), y)
-    if score.name == "accuracy":
-        ci = binomtest(round(estimate * n), n).proportion_ci(CONFIDENCE, method="exact")
-        return Interval(estimate, float(ci.low), float(ci.high), CONFIDENCE, "exact binomial", ASSUMPTIONS)
-    draws = int(np.clip(MAX_DRAWN_ROWS // n, 100, MAX_DRAWS))
-
-    def of(labels: np.ndarray, rows: np.ndarray) -> float:
-        return score.score_model(given, rows, labels)
-
-    try:
-        with np.errstate(all="ignore"):
-            return bootstrap_score(of, y, np.arange(n), draws=draws, level=CONFIDENCE)
-    except ValueError:  # too few rows for the score to exist on every draw
-        return Interval(estimate, score.low, score.high, CONFIDENCE, "too few rows for an interval", ASSUMPTIONS)

@@ -24,7 +24,7 @@ from fivefold.study.planning.plan import Plan, make_plan
 from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import derive_seed
 from fivefold.study.preparation.column_transformer import describe_treatment
-from fivefold.study.running.fold import REFIT_INDEX, build_pipeline, tune_and_fit
+from fivefold.study.running.fold import REFIT_INDEX, fit_pipeline, tune_and_fit
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
 
 MODEL_FILE = "model.skops"
@@ -33,8 +33,22 @@ NOT_JUDGED_NOTE = "not judged: fivefold study judges a method, fivefold evaluate
 
 def fit_winner(results: Results) -> ModelFile:
     """The best learner of a study, tuned and fitted on all rows outside the hold-out."""
+    plan, learner = results.plan, results.judged[0].outcome.learner
+    pipeline, choice = tune_and_fit(plan.data, learner, plan.rows, plan)
+    return _winner_file(results, pipeline, choice.parameters, plan.rows)
+
+
+def refit_winner(results: Results, model: ModelFile) -> ModelFile:
+    """The winner with the setting of this model, fitted on all rows, the hold-out included."""
+    plan, learner = results.plan, results.judged[0].outcome.learner
+    setting = next(s for s in learner.settings if to_plain_values(dict(s)) == model.card["chosen"])
+    rows, seed = np.arange(len(plan.data.y)), derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
+    return _winner_file(results, fit_pipeline(plan.data, learner, setting, rows, seed), setting, rows)
+
+
+def _winner_file(results: Results, pipeline: Pipeline, setting: Setting, rows: np.ndarray) -> ModelFile:
+    """The winner fitted on these rows, with the scores of the study."""
     plan, best = results.plan, results.judged[0]
-    pipeline, choice = tune_and_fit(plan.data, best.outcome.learner, plan.rows, plan)
     scores = {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in best.estimates.items()}
     found = {
         "scores": scores,
@@ -45,13 +59,22 @@ def fit_winner(results: Results) -> ModelFile:
         "undecided": list(results.undecided),
         "warnings": list(results.warnings),
     }
-    return _model_with_card(pipeline, plan, best.outcome.learner, choice.parameters, found)
+    return _model_with_card(pipeline, plan, best.outcome.learner, setting, found, rows)
 
 
 def save_winner(model: ModelFile, results: Results, folder: Path) -> Path:
-    """Write FOLDER/model.skops, with the hold-out's result for exactly this model; BadInput if it cannot be saved."""
+    """Write FOLDER/model.skops, with the result of the hold-out; BadInput if it cannot be saved.
+
+    The hold-out tested the model fitted on the rows outside it; the card says so if this one was fitted on all rows.
+    """
     found = None if results.holdout is None else to_plain_values(asdict(results.holdout))
-    return save_model(replace(model, card={**model.card, "holdout": found}), folder / MODEL_FILE)
+    card = {**model.card, "holdout": found}
+    if found is not None and (fitted := card["data"]["rows_fitted"]) > len(results.plan.rows):
+        card["refit"] = (
+            f"fitted again on all {fitted:,} rows with the setting chosen before the hold-out was opened; the hold-out "
+            f"tested the model fitted on the other {len(results.plan.rows):,}"
+        )
+    return save_model(replace(model, card=card), folder / MODEL_FILE)
 
 
 def fit_method(data: Data, name: str, parameters: Setting, *, seed: int = 0, tune: bool = False) -> ModelFile:
@@ -69,16 +92,14 @@ def fit_method(data: Data, name: str, parameters: Setting, *, seed: int = 0, tun
             chosen = choice.parameters
         else:
             chosen = settings[0]
-            pipeline = build_pipeline(data, learner, chosen, derive_seed(seed, REFIT_INDEX, REFIT_INDEX)).fit(
-                data.X, data.y
-            )
+            pipeline = fit_pipeline(data, learner, chosen, plan.rows, derive_seed(seed, REFIT_INDEX, REFIT_INDEX))
     except (ValueError, TypeError) as error:
         raise BadInput(f"{learner.name} cannot be fitted on {data.name}: {error}") from None
-    return _model_with_card(pipeline, plan, learner, chosen, {"scores": {}, "judged": NOT_JUDGED_NOTE})
+    return _model_with_card(pipeline, plan, learner, chosen, {"scores": {}, "judged": NOT_JUDGED_NOTE}, plan.rows)
 
 
 def _model_with_card(
-    pipeline: Pipeline, plan: Plan, learner: Learner, setting: Setting, found: Mapping[str, Any]
+    pipeline: Pipeline, plan: Plan, learner: Learner, setting: Setting, found: Mapping[str, Any], rows: np.ndarray
 ) -> ModelFile:
     data, cls = plan.data, learner.method.cls
     card = {
@@ -92,7 +113,7 @@ def _model_with_card(
             "name": data.name,
             "digest": data_digest(replace(data, groups=None, time=None)),
             "rows": len(data.y),
-            "rows_fitted": len(plan.rows),
+            "rows_fitted": len(rows),
             "columns": len(data.columns),
         },
         "seed": plan.seed,
@@ -100,7 +121,7 @@ def _model_with_card(
         "versions": installed_versions(relevant_packages(plan)),
         **found,
     }
-    return ModelFile(pipeline, Schema.of(data, np.asarray(plan.rows)), to_plain_values(card))
+    return ModelFile(pipeline, Schema.of(data, rows), to_plain_values(card))
 
 
 def _check_parameters(learner: Learner, parameters: Setting) -> None:

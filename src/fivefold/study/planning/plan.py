@@ -24,9 +24,10 @@ import numpy as np
 
 from fivefold.evaluation.scores import SCORES, Score
 from fivefold.study.planning.portfolio import Learner, LearnerRequest, choose_learners, learner_to_json, smooth_votes
-from fivefold.study.planning.splits import Split, draw_holdout, outer_splits
+from fivefold.study.planning.splits import Split, class_sizes, draw_holdout, outer_splits, rows_outside
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.tables.dataset import BadInput, Data
+from fivefold.study.tables.table import quote_list
 from fivefold.study.tables.target import MIN_CLASS_ROWS
 
 FOLDS, REPEATS, INNER_FOLDS = 5, 2, 3
@@ -101,8 +102,8 @@ class Plan:
 
     @property
     def rows(self) -> np.ndarray:
-        """All rows outside the hold-out."""
-        return np.setdiff1d(np.arange(len(self.data.y)), self.holdout)
+        """All rows outside the hold-out, without copies of the rows in it."""
+        return rows_outside(self.data, self.holdout)
 
     @property
     def shown(self) -> tuple[Score, ...]:
@@ -136,7 +137,7 @@ def plan_from_options(data: Data, options: Options) -> Plan:
     _check_options(data, options)
     seed, large, warnings = options.seed, len(data.y) > LARGE_TABLE_ROWS, list[str]()
     held = draw_holdout(data, _holdout_share(data, options), seed)
-    rows = np.setdiff1d(np.arange(len(data.y)), held)
+    rows = rows_outside(data, held)
     usual = LARGE_TABLE_FOLDS if large else FOLDS
     folds = _possible_folds(data, rows, options.folds or usual, warnings)
     repeats = _possible_repeats(data, options, warnings)
@@ -196,6 +197,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
             "digest": _fingerprint(*(part for s in plan.splits for part in (s.train, s.test))),
         },
         "inner": {"folds": plan.inner_folds, "halving": plan.halving},
+        "copies": data.copies,
         "holdout": {"rows": len(plan.holdout), "digest": _fingerprint(plan.holdout)},
         "scores": [score.name for score in plan.scores],
         "seed": plan.seed,
@@ -257,8 +259,7 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
             folds = groups
     if not data.task.is_classification:
         return folds
-    classes, counts = np.unique(data.y[rows], return_counts=True)
-    named = {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
+    named = class_sizes(data, rows)
     if len(named) < 2:
         raise BadInput(f"{data.name}: outside the hold-out there is only one class: {', '.join(named)}")
     if data.time is not None:
@@ -266,12 +267,12 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
     if single := [label for label, count in named.items() if count < MIN_CLASS_ROWS]:
         raise BadInput(
             f"{data.name}: class {', '.join(f'{label!r} ({named[label]})' for label in single)} of {data.target!r} has "
-            f"too few rows; a class needs {MIN_CLASS_ROWS}, to train on, to choose with and to test on. "
-            f"{_rare_class_advice(data, single)}"
+            f"too few {'rows' if data.records is None else 'distinct rows'}; a class needs {MIN_CLASS_ROWS}, to train "
+            f"on, to choose with and to test on. {_rare_class_advice(data, single)}"
         )
     if few := [f"{label} ({count})" for label, count in named.items() if count < folds]:
-        warnings.append(f"{counts.min()} folds instead of {folds}: few rows of class {', '.join(few)}")
-    return min(folds, int(counts.min()))
+        warnings.append(f"{min(named.values())} folds instead of {folds}: few rows of class {', '.join(few)}")
+    return min(folds, *named.values())
 
 
 def _rare_class_advice(data: Data, rare: list[str]) -> str:
@@ -322,6 +323,12 @@ def _plan_warnings(data: Data, rows: np.ndarray, rare: Mapping[str, float]) -> I
     if rare:
         named = ", ".join(f"{label} ({share:.1%})" for label, share in rare.items())
         yield f"few rows of class {named}: accuracy says little; look at balanced accuracy"
+    dates = data.of_kind("date")
+    if dates and data.time is None and data.groups is None:
+        yield (
+            f"column {quote_list(dates)} holds dates, and shuffled folds train on rows later than those they test: if "
+            f"the model will predict later rows, give --time {dates[0]}"
+        )
     width = sum(column.kind in USABLE_KINDS for column in data.columns)
     if width > len(rows):
         yield f"{width} columns and {len(rows)} rows: with more columns than rows, simple methods may win"

@@ -4,6 +4,8 @@ The hold-out is drawn first and locked: none of its rows is in any split. The ou
 splits, of the training rows of an outer one, choose settings. All respect how the rows depend on one another:
 
 independent   folds drawn at random, with the same share of every class
+copies        identical rows are never in both parts of a split; of those in the hold-out one row is kept, and none of
+              the others is in any split
 groups        the rows of a group are never in both parts of a split
 time          training rows precede test rows; the hold-out is the latest part
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
@@ -57,8 +59,32 @@ def draw_holdout(data: Data, share: float, seed: int) -> np.ndarray:
         parts = [test for _, test in _fold_pairs(data, rows, slices, seed)]
         held = np.concatenate(parts[: max(1, round(share * slices))])
     else:
+        rows = distinct_rows(data, rows)
         held = np.setdiff1d(rows, subsample(data, rows, 1 - share, seed))
     return np.sort(held)
+
+
+def rows_outside(data: Data, held: np.ndarray) -> np.ndarray:
+    """All rows except those held out and their copies, sorted."""
+    if data.records is None:
+        return np.setdiff1d(np.arange(len(data.y)), held)
+    return np.flatnonzero(~np.isin(data.records, data.records[held]))
+
+
+def distinct_rows(data: Data, rows: np.ndarray) -> np.ndarray:
+    """The first of every set of identical rows; all rows where copies are not kept together."""
+    if data.records is None:
+        return rows
+    return rows[np.sort(np.unique(data.records[rows], return_index=True)[1])]
+
+
+def class_sizes(data: Data, rows: np.ndarray) -> dict[str, int]:
+    """The number of rows of every class, by its label; copies that are kept together count once."""
+    classes, codes = np.unique(data.y[rows], return_inverse=True)
+    if data.records is not None:
+        span = data.records.max() + 1
+        codes = np.unique(codes * span + data.records[rows]) // span
+    return dict(zip(map(str, classes), np.bincount(codes).tolist(), strict=True))
 
 
 def outer_splits(data: Data, rows: np.ndarray, folds: int, repeats: int, seed: int) -> tuple[Split, ...]:
@@ -73,9 +99,11 @@ def outer_splits(data: Data, rows: np.ndarray, folds: int, repeats: int, seed: i
 
 def inner_splits(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[TrainTestRows]:
     """The inner splits of some training rows; none if rows, groups or classes are too few."""
-    folds = min(folds, len(rows) - 1)
+    folds = min(folds, len(distinct_rows(data, rows)) - 1)
     if data.groups is not None:
         folds = min(folds, len(np.unique(data.groups[rows])))
+    if data.task.is_classification:
+        folds = min(folds, np.unique(data.y[distinct_rows(data, rows)], return_counts=True)[1].max())
     pairs = _fold_pairs(data, rows, folds, seed) if folds > 1 else []
     return [pair for pair in pairs if _has_two_classes(data, pair[0])]
 
@@ -94,6 +122,8 @@ def subsample(data: Data, rows: np.ndarray, share: float, seed: int) -> np.ndarr
 
 def _fold_pairs(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[TrainTestRows]:
     """Folds of these rows, as indices into the whole table."""
+    if data.records is not None:
+        return _record_pairs(data, rows, folds, seed)
     stratified = data.task.is_classification
     splitter: Splitter
     if data.time is not None:
@@ -107,6 +137,17 @@ def _fold_pairs(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[Tra
         warnings.simplefilter("ignore", UserWarning)  # about rare classes: the plan warns of them once
         pairs = splitter.split(np.zeros((len(rows), 1)), data.y[rows], groups)
         return [(rows[train], rows[test]) for train, test in pairs if len(train) and len(test)]
+
+
+def _record_pairs(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[TrainTestRows]:
+    """Folds in which copies follow the first of them."""
+    records = np.asarray(data.records)
+    pairs = _fold_pairs(replace(data, records=None), distinct_rows(data, rows), folds, seed)
+
+    def with_copies(part: np.ndarray) -> np.ndarray:
+        return rows[np.isin(records[rows], records[part])]
+
+    return [(with_copies(train), with_copies(test)) for train, test in pairs]
 
 
 def _strata(data: Data, rows: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from fivefold.study.formatting import (
     format_seconds,
 )
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
+from fivefold.study.judging.time_order import time_order_sentences
 from fivefold.study.report import figures
 from fivefold.study.report.blocks import (
     Block,
@@ -65,7 +66,12 @@ def result_figures(results: Results) -> tuple[Figure, ...]:
 
 def _caution_blocks(results: Results) -> list[Block]:
     """What makes the results less certain than they look, from the table, the plan and the run."""
-    found = (*results.plan.data.warnings, *results.plan.warnings, *results.strikes)
+    found = (
+        *results.plan.data.warnings,
+        *results.plan.warnings,
+        *time_order_sentences(results.time_order),
+        *results.strikes,
+    )
     return [SubHeading("Before you rely on it"), BulletList(found)] if found else []
 
 

@@ -176,7 +176,7 @@ def evaluation_section(results: Results) -> Section:
     if len(plan.holdout):
         said += (
             f" The {format_count(len(plan.holdout), 'row')} of the hold-out played no part in this: they judge the "
-            "saved model, once."
+            "winner, once."
         )
     meanings = [f"{score.title}: {SCORE_MEANINGS[score.name]}" for score in plan.scores if score.name in SCORE_MEANINGS]
     blocks = (Paragraph(said), SubHeading("The scores"), BulletList(tuple(meanings)))
@@ -199,6 +199,11 @@ def _describe_splits(plan: Plan) -> str:
         f"{how}; {plan.inner_folds} inner folds of the training rows choose the setting. Every learner has the same "
         f"{len(plan.splits)} splits, with about {int(np.mean(sizes)):,} training rows each; seed {plan.seed}."
     )
+    if plan.data.copies:
+        said += (
+            f" Copies of rows ({plan.data.copies:,}) share a fold with the row they repeat, and no row held out has a "
+            "copy among the rows trained on."
+        )
     if plan.halving:
         said += " Settings were chosen by successive halving: all were tried on few rows, the better ones on more."
     return said + (f" A budget of {plan.budget:g} s limited how much was tried." if plan.budget else "")

@@ -22,7 +22,7 @@ from fivefold.study.planning.hyperparameters import halving_rungs
 from fivefold.study.planning.plan import LARGE_TABLE_FOLDS, FitCost, Options, Plan, plan_from_options, slow_learners
 from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import subsample
-from fivefold.study.running.fold import build_pipeline
+from fivefold.study.running.fold import fit_pipeline
 
 PROBE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
 ENOUGH_SECONDS = 1.0  # once a fit takes this long, no larger sample is timed
@@ -122,7 +122,7 @@ def _time_one_fit(plan: Plan, learner: Learner, setting: Mapping[str, object], r
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        build_pipeline(data, learner, setting, 0).fit(data.X[sample], data.y[sample]).predict(data.X[sample])
+        fit_pipeline(data, learner, setting, sample, 0).predict(data.X[sample])
         return max(time.perf_counter() - start, 1e-6)
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar, TypeVarTuple
 
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
+from fivefold.evaluation.calibration import CALIBRATION_FOLDS, CrossFittedCalibration
 from fivefold.evaluation.protocols import Model
 from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.planning.hyperparameters import Setting, halving_rungs
@@ -29,7 +29,6 @@ from fivefold.study.tables.dataset import Data
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
 
-CALIBRATION_FOLDS = 3
 REFIT_INDEX = 2**32 - 1  # in place of repeat and fold, for the seed of the final fit on all rows
 
 
@@ -83,8 +82,7 @@ def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> Fol
     data, seed = plan.coded(data), derive_seed(plan.seed, split.repeat, split.fold)
     stopwatch, choice = Stopwatch(), choose_setting(data, learner, split.train, plan, seed)
     known, new = data.X[split.train], data.X[split.test]
-    model = build_pipeline(data, learner, choice.parameters, seed)
-    stopwatch(model.fit, known, data.y[split.train])
+    model = stopwatch(fit_pipeline, data, learner, choice.parameters, split.train, seed)
     fit_seconds = stopwatch.last
     on_test, on_train = CachedPredictions(model, new), CachedPredictions(model, known)
     stopwatch(lambda: on_test.predictions)
@@ -125,7 +123,7 @@ def scores_at_share(
     for split, setting in settings:
         seed = derive_seed(plan.seed, split.repeat, split.fold)
         rows = subsample(data, split.train, share, seed)
-        model = build_pipeline(data, learner, setting, seed).fit(data.X[rows], data.y[rows])
+        model = fit_pipeline(data, learner, setting, rows, seed)
         scores.append([score.score_model(model, data.X[part], data.y[part]) for part in (rows, split.test)])
         sizes.append(len(rows))
     return np.array(sizes), np.array(scores)
@@ -135,7 +133,7 @@ def tune_and_fit(data: Data, learner: Learner, rows: np.ndarray, plan: Plan) -> 
     """The learner tuned and fitted on these rows; with `plan.rows`, the model that a study saves."""
     seed = derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
     choice = choose_setting(plan.coded(data), learner, rows, plan, seed)
-    return build_pipeline(data, learner, choice.parameters, seed).fit(data.X[rows], data.y[rows]), choice
+    return fit_pipeline(data, learner, choice.parameters, rows, seed), choice
 
 
 def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, seed: int) -> SettingChoice:
@@ -158,12 +156,22 @@ def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, 
     )
 
 
-def build_pipeline(data: Data, learner: Learner, parameters: Setting, seed: int) -> Pipeline:
-    """The unfitted pipeline: preparation of the columns, then the method, calibrated if it gives no probabilities."""
+def fit_pipeline(data: Data, learner: Learner, parameters: Setting, rows: np.ndarray, seed: int) -> Pipeline:
+    """The pipeline fitted on these rows."""
+    return build_pipeline(data, learner, parameters, seed, rows).fit(data.X[rows], data.y[rows])
+
+
+def build_pipeline(
+    data: Data, learner: Learner, parameters: Setting, seed: int, rows: np.ndarray | None = None
+) -> Pipeline:
+    """The unfitted pipeline: preparation of the columns, then the method, calibrated if it gives no probabilities.
+
+    `rows` are those it will be fitted on, so that folds that calibrate can follow groups, time and copies.
+    """
     return Pipeline(
         [
             ("prepare", make_transformer(learner.takes, data)),
-            ("method", _make_estimator(data, learner, parameters, seed)),
+            ("method", _make_estimator(data, learner, parameters, seed, rows)),
         ]
     )
 
@@ -186,7 +194,8 @@ class _ByteCounter:
         return length
 
 
-def _make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int) -> Model:
+def _make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int, rows: np.ndarray | None) -> Model:
+    """The unfitted method, for these rows of the table."""
     estimator = learner.make(parameters, seed)
     if learner.smoothed:
         from fivefold.study.models.m_estimate import MEstimateClassifier  # slow to import
@@ -194,8 +203,16 @@ def _make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int
         return MEstimateClassifier(estimator)
     if not data.task.is_classification or callable(getattr(estimator, "predict_proba", None)):
         return estimator
-    method = "sigmoid" if len(np.unique(data.y)) == 2 else "temperature"
-    return CalibratedClassifierCV(estimator, method=method, cv=CALIBRATION_FOLDS, ensemble=False)
+    folds = None if rows is None else _calibration_folds(data, rows, seed)
+    return CrossFittedCalibration(estimator, folds, ordered=data.time is not None)
+
+
+def _calibration_folds(data: Data, rows: np.ndarray, seed: int) -> np.ndarray:
+    """The fold of each of these rows, as for inner splits; -1 for rows that are only trained on."""
+    folds = np.full(len(data.y), -1, dtype=np.int8)  # it is part of the model file
+    for fold, (_, test) in enumerate(inner_splits(data, rows, CALIBRATION_FOLDS, seed)):
+        folds[test] = fold
+    return folds[rows]
 
 
 def _setting_losses(
@@ -217,7 +234,7 @@ def _setting_losses(
             new = stopwatch(ready.transform, data.X[test])
             for i, setting in enumerate(settings):
                 try:
-                    model = _make_estimator(data, learner, setting, seed)
+                    model = _make_estimator(data, learner, setting, seed, fit)
                     stopwatch(model.fit, known, target)
                     loss = score.loss(stopwatch(score.score_model, model, new, data.y[test]))
                     table[i, j] = loss if np.isfinite(loss) else np.inf

@@ -26,7 +26,7 @@ from fivefold.study.tables.column import parse_column_option
 from fivefold.study.tables.conversion import RawColumn, TypedColumn, convert_column
 from fivefold.study.tables.files import read_table
 from fivefold.study.tables.kinds import check_names, raw_columns, type_columns
-from fivefold.study.tables.leakage import duplicate_warnings, leakage_warnings
+from fivefold.study.tables.leakage import find_copies, leakage_warnings
 from fivefold.study.tables.missing_markers import clean_text
 from fivefold.study.tables.table import BadInput as BadInput
 from fivefold.study.tables.table import Table, find_column, is_column_place, quote_list, table_from_frame
@@ -61,6 +61,7 @@ class Data:
     group_column: str = ""  # the column that `groups` are from
     time_column: str = ""  # the column that `time` is from
     merged_classes: tuple[str, ...] = ()  # rare classes that one class stands for
+    records: np.ndarray | None = None  # (n,) identical rows have the same record, which is never split
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", Task(self.task))  # its name will do
@@ -71,8 +72,14 @@ class Data:
 
     def take(self, rows: Indices) -> Data:
         """The same table with these rows only."""
-        groups, time = (None if part is None else part[rows] for part in (self.groups, self.time))
-        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, time=time, rows=None)
+        parts = (self.groups, self.time, self.records)
+        groups, time, records = (None if part is None else part[rows] for part in parts)
+        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, time=time, records=records, rows=None)
+
+    @property
+    def copies(self) -> int:
+        """The number of rows that repeat an earlier one and are kept together with it."""
+        return 0 if self.records is None else len(self.records) - len(np.unique(self.records))
 
     @property
     def problem(self) -> str:
@@ -93,6 +100,7 @@ def load(
     time: str | None = None,
     header: bool | None = None,
     rare_classes: str | None = None,
+    split_copies: bool = False,
 ) -> Data:
     """The embedded set of that name, or the table in a file.
 
@@ -115,6 +123,8 @@ def load(
     rare_classes
         `merge` or `drop` classes with fewer than 3 rows, `merge:10` or `drop:10` those with fewer than 10. Without it a
         study refuses classes that are too rare.
+    split_copies
+        Are identical rows split like others? By default they stay together.
 
     Examples
     --------
@@ -132,7 +142,7 @@ def load(
             f"{table.name}: say which column to predict with --target; the columns are "
             f"{quote_list(table.frame.columns)}; a number or last will do, too"
         )
-    return admit_table(table, Roles(target, task, kinds or {}, group, time, rare_classes))
+    return admit_table(table, Roles(target, task, kinds or {}, group, time, rare_classes, split_copies))
 
 
 def from_frame(
@@ -152,6 +162,7 @@ class Roles:
     group: str | None = None
     time: str | None = None
     rare_classes: str | None = None
+    split_copies: bool = False
 
     def resolve(self, table: Table) -> Roles:
         """The same with names in place of numbers and `last`."""
@@ -238,7 +249,8 @@ def _build_data(
             f"{table.name}: no column is left to learn from: {'; '.join(warnings) or 'only the target is there'}"
         )
     kept = [each for each in typed if not each.useless]
-    warnings += leakage_warnings(kept, y, classes=task.is_classification) + duplicate_warnings(kept, y, groups, table)
+    warnings += leakage_warnings(kept, y, classes=task.is_classification)
+    records, said = find_copies(kept, y, table, groups=groups, ordered=order is not None, split=roles.split_copies)
     data = Data(
         name=table.name,
         X=pl.DataFrame([_null_to_nan(each.values) for each in kept]),
@@ -250,7 +262,8 @@ def _build_data(
         groups=groups,
         time=order.values.to_physical().to_numpy() if order else None,
         rows=table.at,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *said),
+        records=records,
         group_column=roles.group or "",
         time_column=roles.time or "",
     )

@@ -1,4 +1,4 @@
-"""What to doubt about a table: columns that give the target away, and duplicate rows.
+"""What to doubt about a table: columns that give the target away, and copies of rows.
 
 A column is a near-copy of the target if it alone predicts it almost without error, by a cheap test on a sample of rows:
 
@@ -9,6 +9,10 @@ A column is a near-copy of the target if it alone predicts it almost without err
     number, quantity     correlation, of values or of ranks
 
 A level with a single row is no evidence. Whether a value is missing is tested as well.
+
+Identical rows are copies unless chance explains them: in a table of a few columns with few values each, independent
+rows agree. Chance is taken for the reason if at most CHANCE_FACTOR times as many pairs of rows agree as would if the
+columns were independent, or if there are more than ROWS_PER_DISTINCT rows per distinct one.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from fivefold.study.tables.table import Table, quote_list
 
 MAX_SAMPLE_ROWS = 20_000  # rows that the tests look at
 NEAR_PERFECT = 0.999  # share of rows, area or correlation above which a column is a near-copy
+CHANCE_FACTOR = 10.0  # columns that depend on each other agree more often than independent ones
+ROWS_PER_DISTINCT = 10  # nobody copies a whole table that often
 MIN_RARE_CLASS_ROWS, MIN_REGRESSION_ROWS = 5, 20  # of the second most frequent class, and in all; fewer agree by chance
 
 
@@ -49,21 +55,49 @@ def leakage_warnings(columns: list[TypedColumn], y: np.ndarray, *, classes: bool
     ]
 
 
-def duplicate_warnings(columns: list[TypedColumn], y: np.ndarray, groups: np.ndarray | None, table: Table) -> list[str]:
-    """A warning about rows that repeat an earlier one outside its group: they may fall on both sides of a split."""
-    frame = pl.DataFrame([*(column.values for column in columns if column.usable), pl.Series("\0target", y)])
-    hashes = frame.hash_rows()
+def find_copies(
+    columns: list[TypedColumn], y: np.ndarray, table: Table, *, groups: np.ndarray | None, ordered: bool, split: bool
+) -> tuple[np.ndarray | None, list[str]]:
+    """The record of each row, and a warning about rows that repeat an earlier one, target included.
+
+    Rows with the same values in all columns are of one record, the number of its first row, so that a split can keep
+    them together; None where there is nothing to keep together: no copies, or groups, time, chance or the user decide.
+    """
+    frame = pl.DataFrame([column.values for column in columns if column.usable])
+    whole = frame.with_columns(pl.Series("\0target", y))
+    hashes = whole.hash_rows()
     again = ~hashes.is_first_distinct()
     if groups is not None and again.any():
         rows = pl.DataFrame({"hash": hashes, "group": groups})
         again &= rows.select(pl.col("group").n_unique().over("hash") > 1).to_series()
     if not again.any():
-        return []
-    count = int(again.sum())
-    return [
-        f"{format_count(count, 'row')} of {len(y):,} {'repeats' if count == 1 else 'repeat'} an earlier one: "
-        f"{table.where(again.to_numpy())}. Copies may be in both training and test rows: remove them, or give --group"
-    ]
+        return None, []
+    count, together = int(again.sum()), not (split or ordered or groups is not None)
+    said = f"{format_count(count, 'row')} of {len(y):,} {'repeats' if count == 1 else 'repeat'} an earlier one: "
+    said += f"{table.where(again.to_numpy())}. "
+    if together and _agree_by_chance(whole, hashes):
+        return None, [said + "With so few distinct values that is chance; they are split like other rows"]
+    if not together:
+        cure = "" if split else ": remove them"
+        return None, [f"{said}Copies may be in both training and test rows{cure}"]
+    _, first, record = np.unique(frame.hash_rows().to_numpy(), return_index=True, return_inverse=True)
+    kept = "Copies stay in one fold, and no copy of a row held out is trained on; --split-copies treats them like other"
+    return first[record], [f"{said}{kept} rows"]
+
+
+def _agree_by_chance(frame: pl.DataFrame, hashes: pl.Series) -> bool:
+    """Do few values in every column explain why rows are equal?"""
+    distinct = frame.filter(hashes.is_first_distinct())
+    # values that nearly tell the rows apart agree because rows are copied: of these one row per set of copies counts
+    telling = {series.name for series in distinct if series.n_unique() > len(distinct) / 2}
+    expected = np.prod([_agreeing_share((distinct if name in telling else frame)[name]) for name in frame.columns])
+    return len(frame) > ROWS_PER_DISTINCT * len(distinct) or _agreeing_share(hashes) <= CHANCE_FACTOR * float(expected)
+
+
+def _agreeing_share(values: pl.Series) -> float:
+    """The share of the pairs of rows that have the same value."""
+    counts, n = values.value_counts(sort=False)["count"].cast(pl.Float64), len(values)
+    return float((counts * (counts - 1)).sum()) / max(1, n * (n - 1))
 
 
 def _leak_reasons(column: TypedColumn, values: pl.Series, y: np.ndarray, *, classes: bool) -> Iterator[str]:
