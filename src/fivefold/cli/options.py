@@ -36,6 +36,15 @@ RARE_CLASSES_OPTION = Annotated[
     str | None,
     typer.Option(help="merge or drop classes with fewer than 3 rows; merge:10 or drop:10 those with fewer than 10."),
 ]
+SPLIT_COPIES_OPTION = Annotated[
+    bool, typer.Option("--split-copies", help="Split identical rows like others; by default they share a fold.")
+]
+REFIT_OPTION = Annotated[
+    bool,
+    typer.Option(
+        "--refit/--no-refit", help="Save the winner fitted again on all rows, or the one that the hold-out tested."
+    ),
+]
 JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 MODEL_ARGUMENT = Annotated[
     Path,

@@ -14,6 +14,8 @@ from fivefold.cli.options import (
     HEADER_OPTION,
     JSON_OPTION,
     RARE_CLASSES_OPTION,
+    REFIT_OPTION,
+    SPLIT_COPIES_OPTION,
     TARGET_OPTION,
     TASK_OPTION,
     refuse,
@@ -57,16 +59,8 @@ def study(
     time: Annotated[str | None, typer.Option(help="Column that orders the rows in time.")] = None,
     header: HEADER_OPTION = None,
     rare_classes: RARE_CLASSES_OPTION = None,
-    split_copies: Annotated[
-        bool, typer.Option("--split-copies", help="Split identical rows like others; by default they share a fold.")
-    ] = False,
-    refit: Annotated[
-        bool,
-        typer.Option(
-            "--refit/--no-refit",
-            help="Save the winner fitted again on all rows, or the one that the hold-out tested.",
-        ),
-    ] = True,
+    split_copies: SPLIT_COPIES_OPTION = False,
+    refit: REFIT_OPTION = True,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the study in OUT.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start again in a folder that holds a study.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, and stop.")] = False,
