@@ -36,6 +36,14 @@ RARE_CLASSES_OPTION = Annotated[
     str | None,
     typer.Option(help="merge or drop classes with fewer than 3 rows; merge:10 or drop:10 those with fewer than 10."),
 ]
+METHODS_OPTION = Annotated[
+    str | None,
+    typer.Option(help="Methods, separated by commas: names, dotted names of classes, or all; by default a portfolio."),
+]
+HOLDOUT_OPTION = Annotated[
+    float | None,
+    typer.Option(min=0, max=0.5, help="Share of rows to lock away; by default 0.2 if there are at least 500 rows."),
+]
 SPLIT_COPIES_OPTION = Annotated[
     bool, typer.Option("--split-copies", help="Split identical rows like others; by default they share a fold.")
 ]

@@ -12,7 +12,9 @@ from fivefold.cli.options import (
     COLUMN_OPTION,
     DATA_ARGUMENT,
     HEADER_OPTION,
+    HOLDOUT_OPTION,
     JSON_OPTION,
+    METHODS_OPTION,
     RARE_CLASSES_OPTION,
     REFIT_OPTION,
     SPLIT_COPIES_OPTION,
@@ -27,12 +29,7 @@ def study(
     data: DATA_ARGUMENT = "wine",
     target: TARGET_OPTION = None,
     task: TASK_OPTION = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Methods, separated by commas: names, dotted names of classes, or all; by default a portfolio."
-        ),
-    ] = None,
+    methods: METHODS_OPTION = None,
     metric: Annotated[
         str | None, typer.Option(help="Score that ranks and tunes; by default log_loss for classes, rmse for numbers.")
     ] = None,
@@ -42,10 +39,7 @@ def study(
     repeats: Annotated[
         int | None, typer.Option(min=1, help="Repeats of the outer folds; the default depends on the number of rows.")
     ] = None,
-    holdout: Annotated[
-        float | None,
-        typer.Option(min=0, max=0.5, help="Share of rows to lock away; by default 0.2 if there are at least 500 rows."),
-    ] = None,
+    holdout: HOLDOUT_OPTION = None,
     budget: Annotated[str | None, typer.Option(help="Time limit for the study, such as 90s or 10min.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
