@@ -22,6 +22,7 @@ from fivefold.ensemble import (
     RandomForestClassifier,
 )
 from fivefold.evaluation import errors_by_group, partial_dependence, shapley_values
+from fivefold.evaluation.calibration import CrossFittedCalibration
 from fivefold.evaluation.inspection.linear_form import linear_form
 from fivefold.evaluation.inspection.response import response
 from fivefold.evaluation.inspection.row_mixtures import mixed_rows, stacked
@@ -152,6 +153,7 @@ class TestExactContributions:
             LogisticRegression(C=0.5),
             SklearnLogistic(C=0.5),
             CalibratedClassifierCV(LinearSVC(random_state=0), ensemble=False),
+            CrossFittedCalibration(LinearSVC(random_state=0)),
         ],
     )
     def test_two_classes_of_a_linear_model_are_explained_by_log_odds(self, model):

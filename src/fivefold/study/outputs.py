@@ -73,7 +73,7 @@ def write_outputs(
     step("drawing the report")
     from fivefold.study import report  # it draws figures: slow to import
 
-    drawn = results if model is None else replace(results, winner=model.pipeline)
+    drawn = replace(results, winner=models[0].pipeline) if models else results  # rows held out are not drawn
     return StudyOutputs(results, write_results(results, folder), report.write_report(drawn, folder), path, reason)
 
 

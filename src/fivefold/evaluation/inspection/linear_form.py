@@ -15,6 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 
 from fivefold.core.types import Matrix, Table, Vector
+from fivefold.evaluation.calibration import CrossFittedCalibration
 from fivefold.evaluation.inspection.response import outputs_of, response
 from fivefold.evaluation.protocols import FittedModel
 
@@ -53,11 +54,13 @@ def scale_of(model: FittedModel, F: Matrix, X: Table) -> Scale | None:
 
 def _coefficients(model: Any) -> tuple[Vector, float] | None:
     """w and b as the model stores them; those of a classifier calibrated by a sigmoid are multiplied by its slope."""
-    if isinstance(model, CalibratedClassifierCV):
-        if len(model.calibrated_classifiers_) != 1 or model.method != "sigmoid":
+    if isinstance(model, CalibratedClassifierCV | CrossFittedCalibration):
+        calibrated = model.calibrator_ if isinstance(model, CrossFittedCalibration) else model
+        if len(calibrated.calibrated_classifiers_) != 1 or calibrated.method != "sigmoid":
             return None
-        (inner,) = model.calibrated_classifiers_
-        (sigmoid,), found = inner.calibrators, _coefficients(inner.estimator)
+        (inner,) = calibrated.calibrated_classifiers_
+        scored = model.estimator_ if isinstance(model, CrossFittedCalibration) else inner.estimator
+        (sigmoid,), found = inner.calibrators, _coefficients(scored)
         return None if found is None else (-sigmoid.a_ * found[0], float(-sigmoid.a_ * found[1] - sigmoid.b_))
     w, b = getattr(model, "coef_", None), getattr(model, "intercept_", 0.0)
     if not isinstance(w, np.ndarray) or w.size != w.shape[-1] or np.size(b) != 1:
