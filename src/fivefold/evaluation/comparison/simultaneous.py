@@ -1,9 +1,9 @@
 """Differences of mean losses, many at once: intervals and p-values that hold for a whole family of pairs together.
 
     t_ij = (m_i - m_j) / s_ij                              m_i mean loss of learner i, s_ij standard error
-    M    = max over the pairs of the family of |t_ij|      if all learners were equally good
-    interval   m_i - m_j -+ c s_ij                         c the 1 - alpha quantile of M
-    p-value    P(M >= (m_i - m_j - margin) / s_ij)         of the hypothesis that i loses at most `margin` more than j
+    M    = max over the pairs of the family of t_ij / q_ij     if all learners were equally good
+    interval   m_i - m_j - c q_ij s_ij .. m_i - m_j + c q_ji s_ij     c the 1 - alpha quantile of M
+    p-value    P(M >= (m_i - m_j - margin) / (q_ij s_ij))     of the hypothesis that i loses at most `margin` more
 
 With probability 1 - alpha every interval of the family holds, so it does not matter that the numbers themselves decided
 which pair is looked at. Two families are used. All pairs of a set: the learner with the least mean may be compared with
@@ -18,15 +18,17 @@ splits   J splits, s_ij^2 = (1/J + n_test / n_train) times the variance of the d
          independent learners with normal losses, by simulation; learners that go together make M smaller
 rows     losses of single rows, drawn with replacement (whole groups, or blocks of time, if rows depend on one another),
          and every difference of a draw divided by the standard error of the same draw (bootstrap-t), which follows
-         skewed and heavy-tailed losses. The fitted models stay as they are
+         skewed and heavy-tailed losses. The fitted models stay as they are. q_ij is the upper quantile of t_ij among
+         the draws, so that a pair with a long tail on one side does not widen the other side, or all other pairs; over
+         splits, where t is symmetric and the same for all pairs, q_ij = 1
 
-Tukey (1953); Dunnett (1955); Hsu (1984), multiple comparisons with the best; Hall (1992) for bootstrap-t; Romano & Wolf
-(2005) for the maximum; Nadeau & Bengio (2003) for splits.
+Tukey (1953); Dunnett (1955); Hsu (1984), multiple comparisons with the best; Hall (1992) for bootstrap-t; Beran
+(1988) for balance, Romano & Wolf (2005) for the maximum; Nadeau & Bengio (2003) for splits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import floor
@@ -40,6 +42,7 @@ from fivefold.evaluation.tolerances import ROUNDING
 NORMAL_DRAWS = 20_000  # simulations of M over splits: the standard error of a p-value of 0.025 is 0.0011
 BOOTSTRAP_DRAWS = 4_000  # draws of rows: 0.0025
 BLOCK_CELLS = 2**21  # at most this many numbers are drawn at a time, so that memory does not grow with the draws
+TAIL_SHARE = 0.025  # each pair's t is measured in units of the value that this share of its draws exceeds
 ZERO_VARIANCE = 1e-10  # a variance below this share of the parts it is computed from is zero up to rounding
 
 
@@ -63,6 +66,7 @@ class PairDifferences:
     mean: Vector  # (K,)
     error: Matrix  # (K, K)
     maxima: Vector  # (draws,) of M, sorted
+    tail: Matrix | None = None  # (K, K) unit of t of row minus column; 1 by default
 
     def critical_value(self, alpha: float) -> float:
         """The value that M exceeds with probability alpha; infinite if there are too few draws to tell."""
@@ -73,15 +77,16 @@ class PairDifferences:
         self, i: int, j: int, *, margin: float = 0.0, alpha: float = 0.05, widening: float = 1.0
     ) -> Difference:
         """Learner i minus learner j; `widening` multiplies the standard error."""
-        error = widening * float(self.error[i, j])
         d = float(self.mean[i] - self.mean[j])
         d = 0.0 if abs(d) <= ROUNDING * max(abs(self.mean[i]), abs(self.mean[j])) else d
-        reach = self.critical_value(alpha) * error if error > 0 else 0.0
-        if d <= margin:
-            return Difference(d, d - reach, d + reach, 1.0)
-        t = (d - margin) / error if error > 0 else np.inf
+        c, error = self.critical_value(alpha), widening * float(self.error[i, j])
+        if error == 0:
+            return Difference(d, d, d, 1.0 if d <= margin else 1 / (1 + len(self.maxima)))
+        down, up = (error, error) if self.tail is None else (error * self.tail[i, j], error * self.tail[j, i])
+        t = (d - margin) / down  # zero if no draw says how far chance reaches
         exceeding = len(self.maxima) - int(np.searchsorted(self.maxima, t, side="left"))
-        return Difference(d, d - reach, d + reach, (1 + exceeding) / (1 + len(self.maxima)))
+        p = 1.0 if d <= margin else (1 + exceeding) / (1 + len(self.maxima))
+        return Difference(d, d - c * float(down), d + c * float(up), p)
 
 
 def all_pairs_of(members: Mask) -> Mask:
@@ -148,8 +153,13 @@ def row_differences(
     R = centred - sizes[:, None] * (centred.sum(axis=0) / sizes.sum())  # (U, K) deviations from the mean losses
     square = R.T @ R
     error = np.sqrt(_difference_variances(square) * U / (U - 1)) / sizes.sum()
-    maxima = _maxima(lambda count: _bootstrap_t(R, sizes, rng, count), max(U, sums.shape[1] ** 2), families, draws)
-    return [PairDifferences(mean, error, one) for one in maxima]
+    block = max(1, BLOCK_CELLS // U)
+    t = np.concatenate([_bootstrap_t(R, sizes, rng, count) for count in _block_sizes(draws, block)])  # (draws, K, K)
+    tail = np.quantile(t, 1 - TAIL_SHARE, axis=0, method="higher")
+    tail = np.where(tail > 0, tail, 1.0)
+    with np.errstate(invalid="ignore"):
+        t = np.where(np.isinf(tail), 0.0, t / tail)  # a pair without a limit has an infinite interval
+    return [PairDifferences(mean, error, _sorted_maxima(t, family), tail) for family in families]
 
 
 @lru_cache(maxsize=16)
@@ -157,19 +167,13 @@ def _normal_maxima(J: int, K: int, family: bytes) -> Vector:
     """M over splits for a family of K learners, from a stream of its own."""
     rng = np.random.default_rng([J, K])
     mask = np.frombuffer(family, dtype=bool).reshape(K, K)
-    (found,) = _maxima(lambda count: _normal_t(J, K, rng, count), J * K + K * K, [mask], NORMAL_DRAWS)
-    return found
+    blocks = _block_sizes(NORMAL_DRAWS, max(1, BLOCK_CELLS // (J * K + K * K)))
+    return np.sort(np.concatenate([_sorted_maxima(_normal_t(J, K, rng, count), mask) for count in blocks]))
 
 
-def _maxima(draw: Callable[[int], Array], cells: int, families: Sequence[Mask], draws: int) -> list[Vector]:
-    """M of every family, sorted, from blocks of t, (draws, K, K), that take this many numbers per draw."""
-    block = max(1, BLOCK_CELLS // cells)
-    found: list[list[Vector]] = [[] for _ in families]
-    for count in _block_sizes(draws, block):
-        t = np.abs(draw(count))
-        for family, parts in zip(families, found, strict=True):
-            parts.append(t[:, family].max(axis=1) if family.any() else np.zeros(count))
-    return [np.sort(np.concatenate(parts)) for parts in found]
+def _sorted_maxima(t: Array, family: Mask) -> Vector:
+    """The largest t of the family in every draw, sorted; both orders of every pair are in it."""
+    return np.sort(t[:, family].max(axis=1)) if family.any() else np.zeros(len(t))
 
 
 def _block_sizes(total: int, block: int) -> Iterator[int]:
