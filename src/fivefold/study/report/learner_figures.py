@@ -8,7 +8,7 @@ from fivefold.evaluation.comparison.estimate import corrected_t
 from fivefold.evaluation.comparison.holm import holm
 from fivefold.plot.learner_scores import difference_matrix, pareto_front, score_against_time, split_strips
 from fivefold.plot.style import shorten
-from fivefold.study.formatting import format_seconds, join_names
+from fivefold.study.formatting import format_count, format_seconds, join_names
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.splits import mean_test_train_ratio
 from fivefold.study.report.blocks import Block, CollapsedBlocks, Figure
@@ -60,12 +60,14 @@ def _times(results: Results) -> Figure:
     score, judged = results.score, results.judged
     low, high = score_window(results)
     means = np.array([one.estimates[score.name].mean for one in judged])
-    shown = [i for i in range(len(judged)) if low <= means[i] <= high] or [0]
+    learners = [i for i, one in enumerate(judged) if not one.outcome.learner.baseline]
+    shown = [i for i in learners if low <= means[i] <= high] or [0]
     seconds = np.array([judged[i].fit_seconds for i in shown])
     front = pareto_front(seconds, np.array([score.loss(means[i]) for i in shown]))
     names = [judged[shown[i]].name for i in front]
     said = "; ".join(f"{judged[i].name} {means[i]:.3g} in {format_seconds(judged[i].fit_seconds)}" for i in shown)
-    left = f" {len(judged) - len(shown)} learners are far worse and not drawn." if len(shown) < len(judged) else ""
+    far = len(learners) - len(shown)
+    left = f" Not drawn: {format_count(far, 'learner')} far worse." if far > 0 else ""
     return draw_figure(
         "times",
         lambda ax: score_against_time(
