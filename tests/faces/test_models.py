@@ -308,7 +308,7 @@ def test_fit_evaluate_and_card_work_together(table, tmp_path):
 
 def test_tuning_chooses_among_the_settings_of_the_card(tmp_path):
     tuned = fit_method(load("diabetes"), "Ridge", {}, tune=True)
-    assert set(tuned.card["chosen"]) == {"alpha"}
+    assert set(tuned.card["chosen"]) <= {"alpha"}  # nothing, if the defaults are best
     held = fit_method(load("diabetes"), "Ridge", {"alpha": 7.0}, tune=True)
     assert held.card["parameters"]["alpha"] == 7.0
 

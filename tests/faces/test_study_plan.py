@@ -184,7 +184,7 @@ def test_a_rare_class_is_warned_of_and_brings_balanced_accuracy_and_class_weight
     plan = make_plan(with_classes(a=90, b=15), ["sklearn.linear_model.LogisticRegression", "GaussianNB"])
     assert "few rows of class b (14.3%): accuracy says little; look at balanced accuracy" in plan.warnings
     assert [score.name for score in plan.scores[:2]] == ["log_loss", "balanced_accuracy"]
-    assert plan.learners[0].settings == ({"class_weight": None}, {"class_weight": "balanced"})
+    assert plan.learners[0].settings == ({}, {"class_weight": "balanced"})
     assert all("class_weight" not in setting for setting in plan.learners[1].settings)  # it has none
 
 
@@ -204,15 +204,15 @@ def test_more_columns_than_rows_are_warned_of():
 # Learners
 
 
-def test_the_portfolio_holds_at_most_fourteen_with_the_baselines_and_names_what_is_left_out(monkeypatch):
+def test_the_portfolio_holds_at_most_twenty_with_the_baselines_and_names_what_is_left_out(monkeypatch):
     data = blobs()
     usual = make_plan(data)
-    assert len(usual.learners) <= 14 and usual.skipped == {}
+    assert len(usual.learners) <= 20 and usual.skipped == {}
     baselines = [learner.name for learner in usual.learners if learner.baseline]
     assert len(baselines) == 2
     monkeypatch.setattr(portfolio, "PORTFOLIO_SIZE", 4)
     plan = make_plan(data)
-    assert len(plan.learners) == 4 and [x.name for x in plan.learners if x.baseline] == baselines
+    assert [x.name for x in plan.learners][2:] == ["Blend", *baselines]
     assert len({learner.method.chapter for learner in plan.learners[:2]}) == 2  # the first of each chapter goes first
     assert set(plan.skipped) == {x.name for x in usual.learners} - {x.name for x in plan.learners}
 
@@ -285,10 +285,10 @@ def test_whatever_is_random_in_a_learner_follows_the_state():
 def test_few_settings_are_all_tried_and_many_are_drawn_by_the_seed():
     space = {"alpha": tuple(range(10)), "beta": tuple(range(10))}
     drawn = draw_settings("Thing", space, 12, 0)
-    assert len({tuple(setting.items()) for setting in drawn}) == 12
+    assert len({tuple(setting.items()) for setting in drawn}) == 12 and drawn[0] == {}
     assert draw_settings("Thing", space, 12, 0) == drawn
     assert draw_settings("Thing", space, 12, 1) != drawn != draw_settings("Other", space, 12, 0)
-    assert len(draw_settings("Thing", space, 100, 0)) == 100
+    assert len(draw_settings("Thing", space, 101, 0)) == 101
     assert draw_settings("Thing", {}, 12, 0) == ({},)
 
 
@@ -349,30 +349,87 @@ def test_without_a_budget_costs_change_nothing_that_decides():
 
 
 def test_the_forecast_adds_up_search_and_fit():
-    """Of GaussianNB 3 settings x 3 inner folds on two thirds of the rows, and a fit on all: 3 * 3 * 2/3 + 1 = 7."""
-    plan = fit_to_budget(plan := make_plan(blobs(), FEW), costs(plan))
+    """Of QDA 4 settings x 3 inner folds on two thirds of the rows, and a fit on all: 4 * 3 * 2/3 + 1 = 9."""
+    plan = fit_to_budget(plan := make_plan(blobs(), ["QuadraticDiscriminantAnalysis"]), costs(plan))
+    assert len(plan.learners[0].settings) == 4
     found = forecast_cost(plan, jobs=2)
     assert found.fold_seconds == pytest.approx(
-        {"GaussianNB": 7.0, "MajorityClassifier": 3.0, "MemorisingClassifier": 3.0}
+        {"QuadraticDiscriminantAnalysis": 9.0, "MajorityClassifier": 3.0, "MemorisingClassifier": 3.0}
     )
-    assert found.seconds == pytest.approx(13.0 * 10 / 2)
-    assert str(found).splitlines()[0].split() == ["GaussianNB", "7", "s", "per", "fold", "70", "s"]
-    assert str(found).endswith("about 65 s in all with 2 workers")
+    assert found.seconds == pytest.approx(15.0 * 10 / 2 + 9.0)  # the last are for the winner
+    assert str(found).splitlines()[0].split() == ["QuadraticDiscriminantAnalysis", "9", "s", "per", "fold", "90", "s"]
+    assert str(found).endswith("about 84 s in all with 2 workers")
 
 
-def test_a_budget_is_met_by_fewer_repeats_then_draws_then_folds_then_learners():
-    data, names = blobs(), ["GaussianNB", "QuadraticDiscriminantAnalysis", "sklearn.svm.SVC"]
-    plan = make_plan(data, names)
-    known = costs(plan, **{"sklearn.svm.SVC": 5.0, "GaussianNB": 0.5})
-    whole = forecast_cost(fit_to_budget(plan, known)).seconds
-    seen = []
-    for share in (1.0, 0.5, 0.45, 0.35, 0.2, 0.1):
-        cut = fit_to_budget(plan, known, budget=share * whole)
-        assert forecast_cost(cut).seconds <= share * whole
-        seen.append((cut.repeats, cut.options.draws, cut.folds, len(cut.skipped)))
-    assert seen == sorted(seen, key=lambda step: (-step[0], -step[1], -step[2], step[3]))
-    assert seen[0] == (2, 12, 5, 0) and seen[1] == (1, 12, 5, 0) and seen[-1][3] > 0
-    assert cut.skipped["sklearn.svm.SVC"].startswith("too costly for a budget of")  # the costliest goes first
+def test_the_forecast_of_a_search_over_ranges_allows_for_a_value_beyond_the_end():
+    plan = fit_to_budget(plan := make_plan(blobs(), FEW), costs(plan))
+    assert forecast_cost(plan).fold_seconds["GaussianNB"] == pytest.approx((12 + 1) * 3 * 2 / 3 + 1)
+
+
+NAMES = ["HistGradientBoostingClassifier", "GaussianNB", "QuadraticDiscriminantAnalysis", "sklearn.svm.SVC", "Blend"]
+
+
+def spent(plan, share, **seconds):
+    """The plan for a share of what it would cost without a budget, and that budget."""
+    known = costs(plan, **seconds)
+    limit = share * forecast_cost(fit_to_budget(plan, known)).seconds
+    return fit_to_budget(plan, known, budget=limit), limit
+
+
+def settings_of(plan):
+    return {learner.name: len(learner.settings) for learner in plan.learners}
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.8, 1.5, 3.0])
+def test_a_budget_is_spent_and_not_exceeded_by_forecast(share):
+    plan, limit = spent(make_plan(blobs(), NAMES), share)
+    assert 0.6 * limit < forecast_cost(plan).seconds <= 0.9 * limit
+    assert plan.skipped == {}
+
+
+def test_a_short_budget_keeps_every_default_and_tunes_the_strongest_first():
+    plan, _ = spent(make_plan(blobs(), NAMES), 0.22)
+    found = settings_of(plan)
+    assert plan.repeats == 1 and plan.skipped == {}
+    assert found["HistGradientBoostingClassifier"] > found["GaussianNB"] >= 1
+    assert all(learner.settings[0] == {} for learner in plan.learners)
+
+
+def test_with_time_left_every_learner_is_tuned_as_usual_then_there_are_repeats_then_more_settings():
+    usual = make_plan(blobs(), NAMES)
+    plans = [spent(usual, share)[0] for share in (0.3, 0.62, 0.75, 1.2, 2.0, 4.0)]
+    for few, more in pairwise(plans):
+        assert few.repeats <= more.repeats
+        assert few.repeats < more.repeats or all(
+            settings_of(few)[name] <= count for name, count in settings_of(more).items()
+        )
+    assert plans[0].repeats == 1 and plans[-1].repeats == 2
+    assert settings_of(plans[-1])["GaussianNB"] > 12
+
+
+def test_a_budget_too_short_for_all_defaults_drops_folds_then_the_weak_and_last_the_strong():
+    usual = make_plan(blobs(), NAMES)
+    seconds = {"HistGradientBoostingClassifier": 5.0, "GaussianNB": 0.001, "sklearn.svm.SVC": 2.0}
+    left = [[x.name for x in spent(usual, share, **seconds)[0].learners] for share in (0.03, 0.015, 0.006)]
+    assert spent(usual, 0.03, **seconds)[0].folds == 3
+    order = [set(NAMES) - set(names) - {"Blend"} for names in left]
+    assert all(a <= b for a, b in pairwise(order)) and order[-1]
+    assert "GaussianNB" not in order[0]  # it costs next to nothing
+    for lost in order:
+        assert "HistGradientBoostingClassifier" not in lost or "QuadraticDiscriminantAnalysis" in lost
+    cut, _ = spent(usual, 0.006, **seconds)
+    assert next(iter(cut.skipped.values())).startswith("too costly for a budget of")
+
+
+def test_every_cut_is_put_in_words():
+    plan, _ = spent(make_plan(blobs(), NAMES), 0.3)
+    assert plan.cuts[0] == "1 repeat instead of 2"
+    usual = settings_of(make_plan(blobs(), NAMES))
+    for name, count in settings_of(plan).items():
+        assert sum(name in cut for cut in plan.cuts) == (count != usual[name])
+    more, _ = spent(make_plan(blobs(), NAMES), 4.0)
+    assert any("instead of 12 settings" in cut for cut in more.cuts)
+    assert fit_to_budget(make_plan(blobs(), NAMES), costs(plan)).cuts == ()
 
 
 def test_what_the_user_has_set_is_not_cut_and_baselines_stay():
@@ -383,16 +440,18 @@ def test_what_the_user_has_set_is_not_cut_and_baselines_stay():
     assert cut.warnings[-1].startswith("a budget of 1 s is too short")
 
 
-def test_with_more_workers_a_budget_goes_further():
+def test_with_more_workers_and_with_less_time_spent_a_budget_goes_further():
     plan = make_plan(blobs(), FEW)
-    assert fit_to_budget(plan, costs(plan), budget=70.0, jobs=1).repeats == 1
-    assert fit_to_budget(plan, costs(plan), budget=70.0, jobs=2).repeats == 2
+    one, two = (fit_to_budget(plan, costs(plan), budget=150.0, jobs=jobs) for jobs in (1, 2))
+    assert settings_of(one)["GaussianNB"] < settings_of(two)["GaussianNB"]
+    late = fit_to_budget(plan, costs(plan), budget=150.0, jobs=2, spent=100.0)
+    assert settings_of(late)["GaussianNB"] < settings_of(two)["GaussianNB"]
 
 
 def test_a_fold_may_take_ten_times_its_forecast_and_twenty_seconds_at_least():
-    plan = make_plan(blobs(), FEW)
+    plan = make_plan(blobs(), ["QuadraticDiscriminantAnalysis"])
     plan = fit_to_budget(plan, costs(plan, MajorityClassifier=3.0, MemorisingClassifier=0.1))
-    assert [round(fold_time_limit(plan, learner)) for learner in plan.learners] == [70, 90, 20]
+    assert [round(fold_time_limit(plan, learner)) for learner in plan.learners] == [90, 90, 20]
 
 
 def test_methods_that_grow_too_fast_are_skipped_on_large_tables_and_named(monkeypatch):

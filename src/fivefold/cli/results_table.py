@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -28,6 +27,7 @@ from fivefold.study.formatting import (
 from fivefold.study.judging.holdout_summary import holdout_sentences
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.judging.time_order import time_order_sentences
+from fivefold.study.judging.tuning_summary import chosen_settings, describe_members, range_notes, was_tuned
 from fivefold.study.planning.plan import Plan
 from fivefold.study.tables.dataset import Data
 
@@ -76,6 +76,8 @@ def study_heading(plan: Plan) -> RenderableType:
         grid.add_row(label, Text(line))
     if len(plan.holdout):
         grid.add_row("hold-out", f"{len(plan.holdout)} rows, locked until the winner is fitted")
+    if plan.cuts:
+        grid.add_row("budget", Text("; ".join(plan.cuts)))
     skipped = [f"{name} is left out: {reason}" for name, reason in plan.skipped.items()]
     return Group(grid, *(_warning_line(text) for text in [*data.notes, *data.warnings, *plan.warnings, *skipped]))
 
@@ -125,6 +127,9 @@ def show_results(console: Console, results: Results) -> None:
     for judged in results.judged:
         for warning in judged.outcome.warnings[:1]:
             console.print(_warning_line(f"{judged.name}: {warning.removeprefix(f'{judged.name}: ')}"))
+    for judged in results.judged:
+        for note in range_notes(judged.outcome, only_at_edge=True):
+            console.print(_warning_line(f"{judged.name}: {note}"))
     for text in results.strikes:
         console.print(_warning_line(text))
     console.print()
@@ -162,7 +167,7 @@ def _all_columns(results: Results) -> list[_ScreenColumn]:
         _ScreenColumn("predict", filled([format_seconds(judged.predict_seconds) for judged in results.judged])),
         _ScreenColumn("size", filled([format_bytes(judged.size_bytes) for judged in results.judged])),
     ]
-    if any(len(judged.outcome.learner.settings) > 1 for judged in results.judged):
+    if any(was_tuned(judged.outcome) for judged in results.judged):
         columns.append(_ScreenColumn(SETTINGS_TITLE, filled([_usual_setting(j) for j in results.judged]), "left"))
     return columns
 
@@ -196,10 +201,9 @@ def _format_interval(estimate: Estimate, digits: int) -> str:
 
 
 def _usual_setting(judged: LearnerResult) -> str:
-    """The setting that the inner splits chose most often."""
-    settings = judged.outcome.learner.settings
-    position, _ = Counter(settings.index(fold.parameters) for fold in judged.outcome.folds).most_common(1)[0]
-    return ", ".join(f"{name}={value}" for name, value in settings[position].items())
+    """The setting that the inner splits chose most often; the members of a blend."""
+    outcome = judged.outcome
+    return describe_members(outcome) if outcome.learner.members else chosen_settings(outcome.folds)[0][0]
 
 
 def _score_decimals(best: LearnerResult, score: Score) -> int:
@@ -211,8 +215,11 @@ def _describe_plan(plan: Plan) -> list[str]:
     """The folds, and which rows stay together or in order, one line each."""
     data = plan.data
     outer = f"{plan.repeats} x {plan.folds} outer folds" if plan.repeats > 1 else f"{plan.folds} outer folds"
-    halved = ", halved over rows" if plan.halving else ""
-    lines = [f"{outer}, {plan.inner_folds} inner folds choose the settings{halved}, seed {plan.seed}"]
+    most = max(len(learner.settings) for learner in plan.learners)
+    tuned = f"{plan.inner_folds} inner folds choose among up to {most} settings per learner"
+    if plan.halving:
+        tuned += ", halved over rows"
+    lines = [f"{outer}, {tuned if most > 1 else 'defaults only, nothing is tuned'}, seed {plan.seed}"]
     if data.groups is not None:
         groups = format_count(len(np.unique(data.groups)), "group")
         lines.append(f"{groups} of {data.group_column!r}: the rows of a group are never in both parts of a split")

@@ -31,7 +31,7 @@ from fivefold.study.running.run import make_workers, measure_costs, pending_fold
 from fivefold.study.running.workers import WorkerPool, WorkerStartError
 from fivefold.study.tables.dataset import BadInput, Data, load
 
-ONE_WORKER_CELLS = 20_000  # a table with fewer values is studied before a second worker would have started
+ONE_WORKER_CELLS = 20_000  # values times learners; with fewer, a study ends before a second worker would have started
 TIME_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 SOME_FAILED, INTERRUPTED = 3, 130  # exit codes
 OUTPUT_FILES = (
@@ -156,11 +156,14 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
         data = asked.load_data()
         step("planning the study")
         plan = _make_plan(asked, data) if journal is None else restore_plan(data, journal)
-    jobs = how.jobs or (1 if data.X.height * data.X.width < ONE_WORKER_CELLS else cpu_count())
+    cells = data.X.height * data.X.width * len(plan.learners)
+    jobs = how.jobs or (1 if cells < ONE_WORKER_CELLS else cpu_count())
     workers = stack.enter_context(make_workers(data, jobs))
     if journal is None:
-        with progress_bar(len(plan.learners), title="timing the learners on few rows") as tick:
-            plan = fit_to_budget(plan, measure_costs(plan, workers, tick), asked.budget, jobs)
+        start, single = time.monotonic(), sum(not learner.members for learner in plan.learners)
+        with progress_bar(single, title="timing the learners on few rows") as tick:
+            costs = measure_costs(plan, workers, tick)
+        plan = fit_to_budget(plan, costs, asked.budget, jobs, spent=time.monotonic() - start)
     console.print(results_table.study_heading(plan))
     if how.dry_run:
         return _show_forecast(console, plan, jobs, as_json=how.as_json)

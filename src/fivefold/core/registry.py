@@ -15,7 +15,8 @@ A method declares what only its author knows in one `card`; the rest is read fro
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
@@ -49,6 +50,44 @@ NOT_CHAPTERS = frozenset({*FLOOR, *ENGINES, *JUDGEMENT, *FACES})
 
 
 @dataclass(frozen=True)
+class SearchRange:
+    """Numbers to search, from low to high on a logarithmic scale; whole numbers if both ends are `int`.
+
+    Iteration gives the two ends, so that a range can stand where a tuple of values can.
+
+    Examples
+    --------
+    >>> alpha, leaves = SearchRange(0.01, 100.0), SearchRange(1, 100)
+    >>> alpha.value_at(0.5), alpha.value_at(1.25), leaves.value_at(0.5)
+    (1.0, 1000.0, 10)
+    >>> alpha.position_of(0.1)
+    0.25
+    """
+
+    low: float
+    high: float
+
+    def __iter__(self) -> Iterator[float]:
+        yield from (self.low, self.high)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}"
+
+    def value_at(self, position: float) -> float:
+        """The number at a position: 0 is the low end, 1 the high end; other positions are beyond them."""
+        value = self.low * (self.high / self.low) ** position
+        whole = isinstance(self.low, int) and isinstance(self.high, int)
+        return max(1, round(value)) if whole else float(f"{value:.3g}")
+
+    def position_of(self, value: float) -> float:
+        """The position of a number; `value_at` rounds."""
+        return math.log(value / self.low) / math.log(self.high / self.low)
+
+
+SearchValues = tuple[object, ...] | SearchRange  # of one parameter
+
+
+@dataclass(frozen=True)
 class Card:
     """What a reader wants to know before using a method, and what the laws and the study need to know.
 
@@ -71,7 +110,7 @@ class Card:
     given: Mapping[str, object] = field(
         default_factory=dict
     )  # values for arguments without a default, to try the method with
-    search: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # values the study tries
+    search: Mapping[str, SearchValues] = field(default_factory=dict)  # values the study tries besides the defaults
     portfolio: bool = False  # in the study by default
     growth: float = 1.0  # fit and predict take time proportional to rows ** growth
     order_dependent: bool = (
@@ -184,7 +223,7 @@ class Method:
         return tuple(text for text, holds in found.items() if holds)
 
     @property
-    def hyperparameters(self) -> dict[str, tuple[object, ...]]:
+    def hyperparameters(self) -> dict[str, SearchValues]:
         """Parameters worth choosing by validation, with the values that a study tries."""
         return dict(self.card.search)
 
@@ -192,7 +231,7 @@ class Method:
     def discussion(self) -> str:
         """When to use it and when not, its limits, and what to choose."""
         limits = "; ".join(self.limits)
-        tried = ", ".join(f"{name} ({', '.join(map(str, values))})" for name, values in self.hyperparameters.items())
+        tried = ", ".join(f"{name} ({_describe_values(values)})" for name, values in self.hyperparameters.items())
         chosen = f"Choose by validation: {tried}." if tried else "No parameter needs a search; the defaults will do."
         return " ".join([self.card.use, *([f"Limits: {limits}."] if limits else []), chosen])
 
@@ -225,6 +264,10 @@ class Method:
             "samples": hasattr(self.cls, "sample"),
         }
         return tuple(name for name, has in found.items() if has)
+
+
+def _describe_values(values: SearchValues) -> str:
+    return str(values) if isinstance(values, SearchRange) else ", ".join(map(str, values))
 
 
 @cache

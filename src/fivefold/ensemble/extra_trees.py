@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor
 from fivefold.ensemble.forests.tree_growers import random_split_grower
 from fivefold.tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
@@ -48,8 +48,8 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
             {"n_estimators": 5, "criterion": "entropy", "voting": "hard", "bootstrap": True},
             {"n_estimators": 5, "max_leaf_nodes": 6, "class_weight": "balanced"},
         ),
-        search={"max_features": ("sqrt", 0.5), "min_samples_leaf": (1, 5)},
-        portfolio=False,
+        search={"n_estimators": (200,), "max_features": SearchRange(0.1, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        portfolio=True,
     )
 
     _grower = staticmethod(random_split_grower)
@@ -85,8 +85,8 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
             {"n_estimators": 5, "max_features": 0.5, "bootstrap": True, "max_samples": 0.7},
             {"n_estimators": 5, "criterion": "absolute_error", "max_depth": 4},
         ),
-        search={"max_features": (1.0, 0.4), "min_samples_leaf": (1, 5)},
-        portfolio=False,
+        search={"n_estimators": (200,), "max_features": SearchRange(0.2, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        portfolio=True,
     )
 
     _grower = staticmethod(random_split_grower)

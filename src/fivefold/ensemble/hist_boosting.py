@@ -10,7 +10,7 @@ Friedman (2001); Ke et al. (2017), LightGBM; Chen & Guestrin (2016), XGBoost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from numbers import Integral
@@ -27,7 +27,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange, SearchValues
 from fivefold.core.types import Array, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import REGRESSION_LOSSES, BoostingLoss, class_loss
 from fivefold.ensemble.boosting.hist_rounds import ColumnSettings, TrainingRows, boost_histogram_trees
@@ -37,6 +37,16 @@ from fivefold.tree.shared.base import MaxLeaves
 
 MaxBins = Annotated[int, Range(2, 255)]
 Portion = Annotated[float, Range(0, 1, open_low=True)]
+SEARCH: Mapping[str, SearchValues] = {
+    "learning_rate": SearchRange(0.02, 0.3),
+    "max_iter": SearchRange(50, 300),
+    "max_leaf_nodes": SearchRange(4, 64),
+    "min_samples_leaf": SearchRange(2, 60),
+    "l2_regularization": SearchRange(0.001, 30.0),
+    "max_features": SearchRange(0.3, 1.0),
+    "early_stopping": (True, False),
+    "keep_best": (True,),
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -302,7 +312,7 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
             {"min_samples_leaf": 3, "max_leaf_nodes": 5, "max_iter": 20},
             {"max_features": 0.5, "min_samples_leaf": 5, "interaction_cst": "pairwise", "max_iter": 10},
         ),
-        search={"learning_rate": (0.05, 0.2), "max_leaf_nodes": (7, 31)},
+        search=SEARCH,
         portfolio=True,
     )
 
@@ -390,7 +400,7 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor, keywords="qu
             {"min_samples_leaf": 3, "max_leaf_nodes": 5, "max_iter": 20},
             {"loss": "absolute_error", "min_samples_leaf": 5, "max_iter": 10},
         ),
-        search={"learning_rate": (0.05, 0.2), "max_leaf_nodes": (7, 31)},
+        search=SEARCH,
         portfolio=True,
     )
 

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor
 from fivefold.ensemble.forests.tree_growers import best_split_grower
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -52,7 +52,7 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
             {"n_estimators": 5, "bootstrap": False, "class_weight": "balanced"},
             {"n_estimators": 5, "max_leaf_nodes": 6, "class_weight": "balanced_subsample", "max_samples": 0.8},
         ),
-        search={"max_features": ("sqrt", 0.5), "min_samples_leaf": (1, 5)},
+        search={"n_estimators": (200,), "max_features": SearchRange(0.1, 1.0), "min_samples_leaf": SearchRange(1, 20)},
         portfolio=True,
     )
 
@@ -93,7 +93,7 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
             {"n_estimators": 5, "max_features": 0.5, "max_samples": 0.7},
             {"n_estimators": 5, "bootstrap": False, "max_leaf_nodes": 8},
         ),
-        search={"max_features": (1.0, 0.4), "min_samples_leaf": (1, 5)},
+        search={"n_estimators": (200,), "max_features": SearchRange(0.2, 1.0), "min_samples_leaf": SearchRange(1, 20)},
         portfolio=True,
     )
 

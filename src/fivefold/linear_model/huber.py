@@ -28,7 +28,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Index, NonNegative, Range
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, SurfaceRegressor, centred_linear
 from fivefold.linear_model.quantile import weighted_median
@@ -142,7 +142,7 @@ class HuberRegressor(SurfaceRegressor):
         source="Huber (1964); Owen (2007)",
         see_also=("LeastAbsoluteRegressor", "QuantileRegressor", "Ridge"),
         variants=({"epsilon": 1.1, "alpha": 1.0}, {"fit_intercept": False}),
-        search={"epsilon": (1.1, 1.35, 2.0), "alpha": (1e-4, 1e-2, 1.0)},
+        search={"epsilon": SearchRange(1.05, 2.5), "alpha": SearchRange(1e-4, 10.0)},
         portfolio=True,
     )
 

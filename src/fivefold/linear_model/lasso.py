@@ -23,7 +23,7 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Array, Rng, Sparse, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, SurfaceRegressor, centred_linear
 from fivefold.linear_model.solvers.lasso_path import CoordinateProblems, enet_path, fit_path, prepare_columns
@@ -220,7 +220,7 @@ class Lasso(SingleTaskLasso, keywords="fit_intercept precompute copy_X max_iter 
         source="Tibshirani (1996); Friedman, Hastie & Tibshirani (2010)",
         see_also=("ElasticNet", "LassoCV", "Ridge"),
         variants=({"alpha": 0.1, "positive": True}, {"alpha": 0.1, "selection": "random", "fit_intercept": False}),
-        search={"alpha": (1e-3, 1e-2, 0.1, 1.0)},
+        search={"alpha": SearchRange(1e-4, 1.0)},
         portfolio=True,
     )
 
@@ -251,5 +251,5 @@ class ElasticNet(SingleTaskLasso, keywords="l1_ratio fit_intercept precompute ma
         source="Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010)",
         see_also=("ElasticNetCV", "Lasso", "Ridge"),
         variants=({"alpha": 0.1, "l1_ratio": 0.9}, {"alpha": 0.1, "l1_ratio": 0.0}),
-        search={"alpha": (1e-3, 1e-2, 0.1, 1.0), "l1_ratio": (0.2, 0.5, 0.9)},
+        search={"alpha": SearchRange(1e-4, 1.0), "l1_ratio": SearchRange(0.1, 1.0)},
     )

@@ -130,6 +130,7 @@ class LinearRegression(SurfaceRegressor):
         source="Gauss (1809); Bjorck (1967)",
         see_also=("Ridge", "MeanRegressor"),
         variants=({"fit_intercept": False}, {"positive": True}),
+        portfolio=True,
     )
 
     solver_ = learned("solution.route")

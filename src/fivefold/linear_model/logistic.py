@@ -30,7 +30,7 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Array, Codes, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearClassifier, SparseCoefficients, decision_values
 from fivefold.linear_model.diagnostics.standard_errors import (
@@ -191,7 +191,7 @@ class LogisticRegression(
             {"l1_ratio": 0.5, "C": 0.1},
             {"solver": "liblinear", "class_weight": "balanced"},
         ),
-        search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0), "l1_ratio": (0.0, 1.0)},
+        search={"C": SearchRange(1e-3, 100.0), "l1_ratio": (0.0, 1.0)},
         portfolio=True,
     )
 

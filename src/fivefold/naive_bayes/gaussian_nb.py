@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import NonNegative
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Matrix, Table, Vector
 from fivefold.distributions.family import Family
 from fivefold.distributions.gaussian import Diagonal, Gaussian
@@ -64,7 +64,7 @@ class GaussianNB(SampleMixin, NaiveBayes):
         source="Duda & Hart (1973); moments by Chan, Golub & LeVeque (1983)",
         see_also=("MixedNB", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
         variants=({"var_smoothing": 1e-2},),
-        search={"var_smoothing": (1e-9, 1e-4, 1e-2)},
+        search={"var_smoothing": SearchRange(1e-10, 1.0)},
         portfolio=True,
     )
 

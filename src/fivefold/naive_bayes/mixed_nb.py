@@ -17,7 +17,7 @@ import numpy as np
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Table
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.categorical import Categorical
@@ -88,7 +88,7 @@ class MixedNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
         source="Hastie, Tibshirani & Friedman (2009), section 6.6.3",
         see_also=("GaussianNB", "CategoricalNB", "PoissonNB", "Mixture"),
         variants=({"families": {0: "gaussian"}, "alpha": 0.5, "fit_prior": False},),
-        search={"var_smoothing": (1e-9, 1e-4, 1e-2)},
+        search={"var_smoothing": SearchRange(1e-10, 1.0)},
         portfolio=True,
     )
 

@@ -17,7 +17,10 @@ from fivefold.study.judging.final_holdout import open_holdout
 from fivefold.study.judging.results import Results, write_results
 from fivefold.study.judging.time_order import TimeOrderScore, date_column, score_in_time_order
 from fivefold.study.models.model_file import ModelFile
-from fivefold.study.models.winner import fit_winner, refit_winner, save_winner
+from fivefold.study.models.winner import fit_winner, members_to_tune, refit_winner, save_winner
+from fivefold.study.planning.plan import Plan
+from fivefold.study.planning.portfolio import Learner
+from fivefold.study.running.fold import SettingChoice, tune
 from fivefold.study.running.journal import Journal
 from fivefold.study.running.workers import WorkerPool
 from fivefold.study.tables.dataset import BadInput, Data
@@ -87,20 +90,41 @@ def _time_order(results: Results, journal: Journal, workers: WorkerPool) -> Time
 def _winner_or_reason(results: Results, workers: WorkerPool, *, refit: bool) -> tuple[list[ModelFile], str]:
     """The winner fitted outside the hold-out and, if `refit`, on all rows; or why there is none."""
     without_data = replace(results, plan=replace(results.plan, data=None))  # type: ignore[arg-type]  # workers hold the data
+    choices = _tune_members(without_data, workers)
     for _ in range(2):  # a worker may have died because others used the memory
-        (ended,) = workers.run(iter([((_fit_in_worker, without_data, refit), math.inf)]))
+        (ended,) = workers.run(iter([((_fit_in_worker, without_data, choices, refit), math.inf)]))
         if ended.fate != "died":
             break
     fitted = ended.value
     return ([], ended.reason) if fitted is None else ([], fitted) if isinstance(fitted, str) else (fitted, "")
 
 
-def _fit_in_worker(data: Data, results: Results, refit: bool) -> list[ModelFile] | str:
+def _tune_members(results: Results, workers: WorkerPool) -> dict[str, SettingChoice]:
+    """The settings of the members of a winning blend, tuned on all rows side by side; one that fails is left out."""
+    light, members = replace(results.plan, learners=(), splits=()), members_to_tune(results)
+    ended = list(workers.run(iter([((_tune_in_worker, light, member), math.inf) for member in members])))
+    found = {one.task[2].name: one.value for one in ended if one.value is not None}
+    return {member.name: found[member.name] for member in members if member.name in found}
+
+
+def _tune_in_worker(data: Data, plan: Plan, learner: Learner) -> SettingChoice | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the folds have reported them
+        try:
+            plan = replace(plan, data=data)
+            return tune(data, learner, plan.rows, plan)
+        except Exception:  # the blend does without it
+            return None
+
+
+def _fit_in_worker(
+    data: Data, results: Results, member_choices: dict[str, SettingChoice], refit: bool
+) -> list[ModelFile] | str:
     results = replace(results, plan=replace(results.plan, data=data))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the folds have reported them
         try:
-            model = fit_winner(results)
+            model = fit_winner(results, member_choices)
         except Exception as error:  # it succeeded on every fold and fails on all rows
             return f"{type(error).__name__}: {error}"
         if not refit or not len(results.plan.holdout):

@@ -31,7 +31,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values, predictor
 from fivefold.optim.design import Design
@@ -140,7 +140,7 @@ class LinearSVC(LinearMachine, SparseCoefficients, Classifier):
             {"class_weight": "balanced", "intercept_scaling": 10.0},
             {"multi_class": "crammer_singer"},
         ),
-        search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
+        search={"C": SearchRange(1e-3, 100.0)},
         portfolio=True,
     )
 
@@ -227,7 +227,7 @@ class LinearSVR(LinearMachine, Regressor):
         source="Drucker et al. (1997); Ho & Lin (2012)",
         see_also=("LinearSVC", "Ridge"),
         variants=({"epsilon": 0.1}, {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}, {"fit_intercept": False}),
-        search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
+        search={"C": SearchRange(1e-3, 100.0)},
     )
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:

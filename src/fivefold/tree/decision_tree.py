@@ -24,7 +24,7 @@ from dataclasses import KW_ONLY
 from typing import Literal
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.registry import Card
+from fivefold.core.registry import Card, SearchRange
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
 
 
@@ -62,7 +62,7 @@ class DecisionTreeClassifier(BaseTreeClassifier):
             {"max_leaf_nodes": 5},
             {"max_features": "sqrt", "ccp_alpha": 0.01, "missing": "tested"},
         ),
-        search={"max_depth": (2, 4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
+        search={"max_depth": SearchRange(2, 30), "min_samples_leaf": SearchRange(1, 50)},
         portfolio=True,
     )
 
@@ -99,6 +99,6 @@ class DecisionTreeRegressor(BaseTreeRegressor):
             {"max_leaf_nodes": 5},
             {"max_features": 0.5, "ccp_alpha": 0.01, "missing": "majority"},
         ),
-        search={"max_depth": (2, 4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
+        search={"max_depth": SearchRange(2, 30), "min_samples_leaf": SearchRange(1, 50)},
         portfolio=True,
     )

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.cli.options import Console
-from fivefold.core.registry import Method, TypedValue
+from fivefold.core.registry import Method, SearchRange, SearchValues, TypedValue
 
 
 def show_list(console: Console, methods: list[Method]) -> None:
@@ -103,7 +103,7 @@ def card_to_json(method: Method) -> dict[str, Any]:
         "steps": list(card.steps),
         "discussion": method.discussion,
         "limits": list(method.limits),
-        "hyperparameters": {name: [_default(v) for v in values] for name, values in method.hyperparameters.items()},
+        "hyperparameters": {name: _searched(values) for name, values in method.hyperparameters.items()},
         "parameters": [asdict(p) | {"default": _default(p.default)} for p in method.parameters],
         "abilities": list(method.abilities),
         "see_also": list(card.see_also),
@@ -153,6 +153,13 @@ def _steps(method: Method) -> Table:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _searched(values: SearchValues) -> object:
+    """The values that a study tries, or the ends of their range."""
+    if isinstance(values, SearchRange):
+        return {"from": values.low, "to": values.high}
+    return [_default(value) for value in values]
 
 
 def _default(value: object) -> object:

@@ -40,7 +40,7 @@ def study(
         int | None, typer.Option(min=1, help="Repeats of the outer folds; the default depends on the number of rows.")
     ] = None,
     holdout: HOLDOUT_OPTION = None,
-    budget: Annotated[str | None, typer.Option(help="Time limit for the study, such as 90s or 10min.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time to spend on the study, such as 90s or 10min.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
     ] = None,

@@ -21,29 +21,47 @@ from fivefold.study.judging.results import CONFIDENCE, Results
 from fivefold.study.models.model_file import ModelFile, Schema, save_model
 from fivefold.study.planning.hyperparameters import Setting
 from fivefold.study.planning.plan import Plan, make_plan
-from fivefold.study.planning.portfolio import Learner
+from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import derive_seed
 from fivefold.study.preparation.column_transformer import describe_treatment
-from fivefold.study.running.fold import REFIT_INDEX, fit_pipeline, tune_and_fit
+from fivefold.study.running.fold import REFIT_INDEX, SettingChoice, fit_pipeline, tune_and_fit
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
 
 MODEL_FILE = "model.skops"
 NOT_JUDGED_NOTE = "not judged: fivefold study judges a method, fivefold evaluate a model on new rows"
 
 
-def fit_winner(results: Results) -> ModelFile:
-    """The best learner of a study, tuned and fitted on all rows outside the hold-out."""
+def members_to_tune(results: Results) -> list[Learner]:
+    """The members of a winning blend that had a weight in some split; none if the winner is no blend."""
+    best = results.judged[0].outcome
+    used = {name for fold in best.folds for name in fold.parameters}
+    return [member for member in best.learner.members if member.name in used]
+
+
+def fit_winner(results: Results, member_choices: Mapping[str, SettingChoice] | None = None) -> ModelFile:
+    """The best learner of a study, tuned and fitted on all rows outside the hold-out.
+
+    `member_choices` holds the settings of the members if the winner is a blend.
+    """
     plan, learner = results.plan, results.judged[0].outcome.learner
-    pipeline, choice = tune_and_fit(plan.data, learner, plan.rows, plan)
+    pipeline, choice = tune_and_fit(plan.data, learner, plan.rows, plan, member_choices)
     return _winner_file(results, pipeline, choice.parameters, plan.rows)
 
 
 def refit_winner(results: Results, model: ModelFile) -> ModelFile:
     """The winner with the setting of this model, fitted on all rows, the hold-out included."""
     plan, learner = results.plan, results.judged[0].outcome.learner
-    setting = next(s for s in learner.settings if to_plain_values(dict(s)) == model.card["chosen"])
+    setting = _setting_from_card(learner, model.card["chosen"])
     rows, seed = np.arange(len(plan.data.y)), derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
     return _winner_file(results, fit_pipeline(plan.data, learner, setting, rows, seed), setting, rows)
+
+
+def _setting_from_card(learner: Learner, chosen: Mapping[str, Any]) -> Setting:
+    """The setting that a card holds as plain values: one of the learner's, one beyond its ranges, or of a blend."""
+    if learner.members:
+        present = [member for member in learner.members if member.name in chosen]
+        return {m.name: MemberShare(chosen[m.name][0], _setting_from_card(m, chosen[m.name][1])) for m in present}
+    return next((s for s in learner.settings if to_plain_values(dict(s)) == chosen), dict(chosen))
 
 
 def _winner_file(results: Results, pipeline: Pipeline, setting: Setting, rows: np.ndarray) -> ModelFile:
@@ -84,7 +102,8 @@ def fit_method(data: Data, name: str, parameters: Setting, *, seed: int = 0, tun
     plan = make_plan(data, [name], seed=seed, holdout=0.0)
     learner = plan.learners[0]
     settings = tuple({**setting, **parameters} for setting in learner.settings) if tune else (dict(parameters),)
-    learner = replace(learner, settings=settings, smoothed=False)  # no study judges it by its log loss
+    space = {name: values for name, values in learner.space.items() if name not in parameters}
+    learner = replace(learner, settings=settings, space=space, smoothed=False)  # no study judges it by its log loss
     _check_parameters(learner, parameters)
     try:
         if tune:
@@ -108,7 +127,7 @@ def _model_with_card(
         "summary": learner.method.summary if learner.prototype is None else "",
         "parameters": learner.make(setting, derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)).get_params(),
         "chosen": dict(setting),
-        "treatment": describe_treatment(learner.takes, data),
+        "treatment": _describe_treatment(learner, setting, data),
         "data": {
             "name": data.name,
             "digest": data_digest(replace(data, groups=None, time=None)),
@@ -122,6 +141,13 @@ def _model_with_card(
         **found,
     }
     return ModelFile(pipeline, Schema.of(data, rows), to_plain_values(card))
+
+
+def _describe_treatment(learner: Learner, setting: Setting, data: Data) -> list[str]:
+    """How the columns are prepared; for a blend, by member."""
+    if not learner.members:
+        return describe_treatment(learner.takes, data)
+    return [f"{m.name}: {line}" for m in learner.present(setting) for line in describe_treatment(m.takes, data)]
 
 
 def _check_parameters(learner: Learner, parameters: Setting) -> None:

@@ -23,7 +23,15 @@ from typing import Any
 import numpy as np
 
 from fivefold.evaluation.scores import SCORES, Score
-from fivefold.study.planning.portfolio import Learner, LearnerRequest, choose_learners, learner_to_json, smooth_votes
+from fivefold.study.planning.portfolio import (
+    Learner,
+    LearnerRequest,
+    asks_for_blend,
+    choose_learners,
+    learner_to_json,
+    make_blend,
+    smooth_votes,
+)
 from fivefold.study.planning.splits import Split, class_sizes, draw_holdout, outer_splits, rows_outside
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.tables.dataset import BadInput, Data
@@ -50,7 +58,8 @@ class Options:
     folds: int | None = None
     repeats: int | None = None
     holdout: float | None = None
-    draws: int = MAX_SETTINGS
+    draws: int = MAX_SETTINGS  # settings tried per learner, the defaults among them
+    own_draws: Mapping[str, int] = field(default_factory=dict)  # the same for single learners, as a budget allows
     without: Mapping[str, str] = field(default_factory=dict)  # learners to leave out, and why
 
 
@@ -88,6 +97,8 @@ class Plan:
     options: Options = Options()
     budget: float | None = None  # seconds
     jobs: int = 1  # workers that the budget was planned for
+    cuts: tuple[str, ...] = ()  # how the budget changed the plan, in words
+    blend: bool = False  # does a blend take part, which needs the learners' predictions on inner splits?
     costs: Mapping[str, FitCost] = field(default_factory=dict)  # measured costs, by learner
     classes: np.ndarray | None = None  # the labels, sorted; None for regression
     codes: np.ndarray | None = None  # (n,) index of the label of each row among them
@@ -148,12 +159,20 @@ def plan_from_options(data: Data, options: Options) -> Plan:
         warnings.append(f"{lost} of {folds * repeats} folds are dropped: their training rows hold only one class")
     rare = _rare_classes(data, rows)
     warnings.extend(_plan_warnings(data, rows, rare))
-    learners, skipped = choose_learners(data, options.names, options.draws, seed, weighted=bool(rare))
+    learners, skipped = choose_learners(
+        data, options.names, options.draws, seed, weighted=bool(rare), own_draws=options.own_draws
+    )
     skipped = skipped | dict(options.without) | (_slow_learners(learners, {}) if large else {})
     learners = tuple(learner for learner in learners if learner.name not in skipped)
     scores = _ordered_scores(data, options.score, rare=bool(rare))
     if scores[0].name == "log_loss":  # one zero of a leaf would decide the mean of all rows
         learners = tuple(map(smooth_votes, learners))
+    blend = make_blend(data, learners) if asks_for_blend(options.names) else None
+    if blend is None and options.names and asks_for_blend(options.names) and not options.without:
+        raise BadInput("Blend combines other learners: name at least two methods besides it")
+    if blend is not None:
+        last = sum(not learner.baseline for learner in learners)  # baselines come after it
+        learners = (*learners[:last], blend, *learners[last:])
     classes, codes = np.unique(data.y, return_inverse=True) if data.task.is_classification else (None, None)
     return Plan(
         data=data,
@@ -168,6 +187,7 @@ def plan_from_options(data: Data, options: Options) -> Plan:
         halving=len(data.y) > SMALL_TABLE_ROWS,
         skipped=skipped,
         options=options,
+        blend=blend is not None,
         classes=classes,
         codes=codes,
     )
@@ -202,6 +222,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         "scores": [score.name for score in plan.scores],
         "seed": plan.seed,
         "budget": plan.budget,
+        "cuts": list(plan.cuts),
         "warnings": list(plan.warnings),
     }
     return json.loads(json.dumps(entry, default=repr))

@@ -3,41 +3,71 @@
 GaussianNB                                 a method of the registry, tuned over what its card names
 sklearn.ensemble.RandomForestClassifier    any class by its dotted name, with its defaults
 all                                        every method that does the task
+Blend                                      a weighted mean of the predictions of all others, in the portfolio by default
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sklearn.base import clone, is_classifier, is_regressor
 
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
-from fivefold.core.registry import Card, Method, find, methods
+from fivefold.core.registry import Card, Method, SearchRange, SearchValues, find, methods
+from fivefold.ensemble.voting import VotingClassifier, VotingRegressor
 from fivefold.evaluation.protocols import TunableModel
-from fivefold.study.planning.hyperparameters import Setting, draw_settings
+from fivefold.study.planning.hyperparameters import Setting, draw_settings, searched_ranges
 from fivefold.study.preparation.column_transformer import InputNeeds, input_needs
 from fivefold.study.tables.dataset import BadInput, Data
 from fivefold.study.tables.task import Task
 
-PORTFOLIO_SIZE = 14  # learners of a study that names none, baselines included
+PORTFOLIO_SIZE = 20  # learners of a study that names none, baselines included
+BLEND_NAME = "Blend"
+STRONG_LEARNERS = (  # how names begin, strongest first: the order in which a budget of time is spent on them
+    "HistGradientBoosting",
+    "ExtraTrees",
+    "RandomForest",
+    "SVC",
+    "SVR",
+    "GaussianProcess",
+    "KNeighbors",
+    "LogisticRegression",
+    "Ridge",
+    "LinearRegression",
+)
 TASK_CLASSES = {Task.CLASSIFICATION: Classifier, Task.REGRESSION: Regressor}
 TASK_PREDICATES = {Task.CLASSIFICATION: is_classifier, Task.REGRESSION: is_regressor}
 
 
+class MemberShare(NamedTuple):
+    """A member of a blend: its weight, and the setting that inner splits chose for it."""
+
+    weight: float
+    setting: Setting
+
+    def __str__(self) -> str:
+        return f"{self.weight:.0%}"
+
+
 @dataclass(frozen=True)
 class Learner:
-    """A method and the settings that inner splits choose from."""
+    """A method and the settings that inner splits choose from, or a blend of other learners.
+
+    A setting of a blend names its members, each with a `MemberShare`.
+    """
 
     method: Method
     settings: tuple[Setting, ...] = ({},)
     prototype: TunableModel | None = None  # the estimator to clone; None: the method with its defaults
     smoothed: bool = False  # are shares of leaves and votes drawn towards the shares of all rows?
+    space: Mapping[str, SearchValues] = field(default_factory=dict)  # what the settings were drawn from
+    members: tuple[Learner, ...] = ()  # of a blend; empty for any other learner
 
     @property
     def name(self) -> str:
@@ -47,6 +77,22 @@ class Learner:
     def baseline(self) -> bool:
         """Is it a baseline, there to be beaten?"""
         return is_baseline(self.method)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The parameters of an empty setting."""
+        return self._prototype_or_default().get_params(deep=False)
+
+    @property
+    def ranges(self) -> dict[str, SearchRange]:
+        """The ranges that are extended if a choice lies at the end of one."""
+        return searched_ranges(self.space)
+
+    @property
+    def strength(self) -> int:
+        """How early a budget of time is spent on it, and how late it is left out; 0 if it is not known as strong."""
+        own = self.name.rpartition(".")[2]
+        return next((i for i, name in enumerate(reversed(STRONG_LEARNERS), 1) if own.startswith(name)), 0)
 
     @property
     def growth(self) -> float | None:
@@ -60,11 +106,32 @@ class Learner:
 
     def make(self, setting: Setting, seed: int) -> TunableModel:
         """The unfitted estimator with this setting; `seed` sets every random_state in it."""
+        if self.members:
+            inner = [(member.name, member.make(setting[member.name].setting, seed)) for member in self.present(setting)]
+            return self.combine(inner, setting)
         estimator = clone(self._prototype_or_default()).set_params(**setting)
         names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
         return estimator.set_params(**dict.fromkeys(names, seed))
 
+    def with_draws(self, draws: int, seed: int) -> Learner:
+        """The learner with at most this many settings of its space; unchanged if it has none."""
+        if not self.space:
+            return self
+        return replace(self, settings=draw_settings(self.name, self.space, draws, seed, self.defaults))
+
+    def present(self, setting: Setting) -> list[Learner]:
+        """The members of a blend that have a share in this setting."""
+        return [member for member in self.members if member.name in setting]
+
+    def combine(self, estimators: Sequence[tuple[str, object]], setting: Setting) -> TunableModel:
+        """The unfitted blend of these estimators, with the weights of the setting."""
+        weights, voting = [setting[name].weight for name, _ in estimators], self.method.card.given
+        return cast(TunableModel, self.method.cls(list(estimators), weights=weights, **voting))
+
     def _prototype_or_default(self) -> TunableModel:
+        if self.members:
+            even = {member.name: MemberShare(1 / len(self.members), {}) for member in self.members}
+            return self.combine([(member.name, member._prototype_or_default()) for member in self.members], even)
         return self.method.cls(**self.method.card.given) if self.prototype is None else self.prototype
 
 
@@ -83,19 +150,52 @@ def is_baseline(method: Method) -> bool:
     return "baseline" in method.card.applications
 
 
+def asks_for_blend(names: Sequence[LearnerRequest]) -> bool:
+    """Is a blend asked for, by name or because no learner is named?"""
+    return not names or any(map(_is_blend_name, names))
+
+
+def make_blend(data: Data, learners: Iterable[Learner]) -> Learner | None:
+    """The blend of these learners without the baselines; None if fewer than two are left."""
+    members = tuple(learner for learner in learners if not learner.baseline)
+    if len(members) < 2:
+        return None
+    classify = data.task.is_classification
+    card = Card(
+        applications=(data.task.value,),  # type: ignore[arg-type]  # one of the two that a study does
+        use="Predicts better than each of its members if they err on different rows; it takes the time of all of them.",
+        steps=(
+            "Predict every training row by each learner, fitted on the other inner folds.",
+            "Start with the best learner, and add again and again the one whose predictions improve the mean most.",
+            "Weigh each learner by how often it was added.",
+        ),
+        source="Caruana, Niculescu-Mizil, Crew & Ksikes (2004), Ensemble selection from libraries of models",
+        given={"voting": "soft"} if classify else {},
+    )
+    method = Method(BLEND_NAME, "ensemble", VotingClassifier if classify else VotingRegressor, card)
+    return Learner(method, members=members)
+
+
 def choose_learners(
-    data: Data, names: Iterable[LearnerRequest], draws: int, seed: int, *, weighted: bool
+    data: Data,
+    names: Iterable[LearnerRequest],
+    draws: int,
+    seed: int,
+    *,
+    weighted: bool,
+    own_draws: Mapping[str, int] | None = None,
 ) -> tuple[tuple[Learner, ...], dict[str, str]]:
     """The learners of a study, baselines last, and the methods left out, with reasons.
 
     A name may also be an estimator, which is used unchanged, or a `Learner`. If `weighted`, every method with a
-    `class_weight` also tries "balanced".
+    `class_weight` also tries "balanced". Learners have `draws` settings at most, or their own number of `own_draws`.
+    The blend is not among them: it is made when it is known who takes part.
     """
     fitting = [method for method in methods() if _does_task(method, data)]
     baselines = [method for method in fitting if is_baseline(method)]
     others = [method for method in fitting if not is_baseline(method)]
     names, omitted = list(names), dict[str, str]()
-    chosen = [learner for name in names for learner in _learners_named(name, data, others)]
+    chosen = [learner for name in names if not _is_blend_name(name) for learner in _learners_named(name, data, others)]
     if not names:
         portfolio = _interleave_chapters([method for method in others if method.card.portfolio])
         room = max(0, PORTFOLIO_SIZE - len(baselines))
@@ -105,7 +205,14 @@ def choose_learners(
             for method in portfolio[room:]
         }
     unique = _number_duplicates([*chosen, *map(Learner, baselines)])
-    return tuple(_with_settings(learner, draws, seed, weighted=weighted) for learner in unique), omitted
+    own = own_draws or {}
+    return tuple(
+        _with_settings(learner, own.get(learner.name, draws), seed, weighted=weighted) for learner in unique
+    ), omitted
+
+
+def _is_blend_name(name: LearnerRequest) -> bool:
+    return isinstance(name, str) and name.strip().lower() == BLEND_NAME.lower()
 
 
 def _learners_named(name: LearnerRequest, data: Data, others: list[Method]) -> list[Learner]:
@@ -136,9 +243,9 @@ def _with_settings(learner: Learner, draws: int, seed: int, *, weighted: bool) -
     if learner.settings != ({},):
         return learner
     space: dict[str, Any] = dict(learner.method.card.search) if learner.prototype is None else {}
-    if weighted and "class_weight" in learner._prototype_or_default().get_params(deep=False):
+    if weighted and "class_weight" in learner.defaults:
         space["class_weight"] = (None, "balanced")
-    return replace(learner, settings=draw_settings(learner.name, space, draws, seed))
+    return replace(learner, space=space).with_draws(draws, seed)
 
 
 def _interleave_chapters(portfolio: list[Method]) -> list[Method]:
@@ -216,4 +323,6 @@ def learner_to_json(learner: Learner) -> dict[str, Any]:
     }
     if learner.smoothed:
         entry["smoothed"] = "m-estimate"
+    if learner.members:
+        entry["members"] = [member.name for member in learner.members]
     return entry if learner.prototype is None else entry | {"prototype": repr(learner.prototype)}

@@ -9,8 +9,8 @@ from dataclasses import astuple
 import numpy as np
 
 from fivefold.evaluation.scores import MIN_PROBABILITY
-from fivefold.study.formatting import KIND_NOUNS, first_names, format_count, format_number, format_setting, join_names
-from fivefold.study.judging.results import LearnerResult, Results
+from fivefold.study.formatting import KIND_NOUNS, first_names, format_count, join_names
+from fivefold.study.judging.results import Results
 from fivefold.study.planning.plan import Plan
 from fivefold.study.preparation.column_transformer import describe_treatment
 from fivefold.study.report import data_figures
@@ -26,13 +26,13 @@ from fivefold.study.report.blocks import (
     TableBlock,
     text_cells,
 )
+from fivefold.study.report.tuning import budget_blocks, tuning_blocks
 from fivefold.study.running.run import LearnerOutcome
 from fivefold.study.tables.dataset import Data
 
 MAX_COLUMNS_DRAWN = 24  # columns with a figure
 MAX_MISSING_COLUMNS = 30  # columns in the map of missing values
 MAX_COLUMNS_LISTED = 200  # columns in the table of columns
-MAX_SETTINGS_LISTED = 40  # settings listed per learner
 SCORE_MEANINGS = {
     "log_loss": "the mean of -log p, where p is the probability given to the true class; p below "
     f"{MIN_PROBABILITY:g} counts as {MIN_PROBABILITY:g}.",
@@ -100,7 +100,7 @@ def features_section(results: Results) -> Section:
     """Phase 3: how columns become features, by the needs of the learners."""
     plan = results.plan
     groups: dict[tuple[str, ...], list[str]] = {}
-    for learner in plan.learners:
+    for learner in (learner for learner in plan.learners if not learner.members):
         groups.setdefault(tuple(describe_treatment(learner.takes, plan.data)), []).append(learner.name)
     blocks: list[Block] = [
         Paragraph(
@@ -120,7 +120,7 @@ def models_section(results: Results) -> Section:
         (
             Cell(learner.name + (" (baseline)" if learner.baseline else "")),
             Cell(learner.method.card.use),
-            Cell(f"{len(learner.settings)}", len(learner.settings)),
+            Cell("" if learner.members else f"{len(learner.settings)}", len(learner.settings)),
         )
         for learner in plan.learners
     ]
@@ -135,21 +135,7 @@ def models_section(results: Results) -> Section:
 def training_section(results: Results) -> Section:
     """Phase 5: splits, tuning, failures."""
     blocks: list[Block] = [Paragraph(_describe_splits(results.plan))]
-    tuned = [judged for judged in results.judged if len(judged.outcome.learner.settings) > 1]
-    if tuned:
-        blocks.append(
-            Paragraph(
-                "Tuning is part of training: in every split each setting is tried on inner splits of the training "
-                "rows, and the best one is fitted on all of them. If the choice varies between splits, it matters "
-                "little."
-            )
-        )
-        blocks.append(_chosen_settings(tuned))
-        blocks += [
-            CollapsedBlocks(f"{judged.name}: every setting tried", (_tried_settings(judged),)) for judged in tuned
-        ]
-    else:
-        blocks.append(Paragraph("Nothing was tuned: every learner has one setting."))
+    blocks += [*budget_blocks(results.plan), *tuning_blocks(results)]
     blocks += [SubHeading("Failures"), *_failure_blocks(results.failed)]
     raised = [(judged.name, text) for judged in results.judged for text in judged.outcome.warnings]
     if raised:
@@ -196,7 +182,7 @@ def _describe_splits(plan: Plan) -> str:
     sizes = [len(split.train) for split in plan.splits]
     said = (
         f"Nested cross-validation: {format_count(plan.folds, 'fold')} x {format_count(plan.repeats, 'repeat')}, "
-        f"{how}; {plan.inner_folds} inner folds of the training rows choose the setting. Every learner has the same "
+        f"{how}. Every learner has the same "
         f"{len(plan.splits)} splits, with about {int(np.mean(sizes)):,} training rows each; seed {plan.seed}."
     )
     if plan.data.copies:
@@ -204,40 +190,7 @@ def _describe_splits(plan: Plan) -> str:
             f" Copies of rows ({plan.data.copies:,}) share a fold with the row they repeat, and no row held out has a "
             "copy among the rows trained on."
         )
-    if plan.halving:
-        said += " Settings were chosen by successive halving: all were tried on few rows, the better ones on more."
-    return said + (f" A budget of {plan.budget:g} s limited how much was tried." if plan.budget else "")
-
-
-def _chosen_settings(tuned: Iterable[LearnerResult]) -> TableBlock:
-    """The settings chosen for each learner, most frequent first."""
-    rows = []
-    for judged in tuned:
-        folds = judged.outcome.folds
-        won = Counter(format_setting(fold.parameters) for fold in folds).most_common()
-        often = "; ".join(f"{text} ({n} of {len(folds)})" for text, n in won[:3])
-        more = f"; {format_count(len(won) - 3, 'other')}" if len(won) > 3 else ""
-        rows.append((Cell(judged.name), Cell(str(len(judged.outcome.learner.settings))), Cell(often + more)))
-    return TableBlock("Chosen settings, and in how many splits", ("learner", "tried", "chosen"), tuple(rows))
-
-
-def _tried_settings(judged: LearnerResult) -> TableBlock:
-    """Inner loss of every setting, averaged over the splits, and how often it was chosen."""
-    losses: dict[str, list[float]] = {}
-    for fold in judged.outcome.folds:
-        for parameters, loss in fold.tried:
-            losses.setdefault(format_setting(parameters), []).append(loss)
-    won = Counter(format_setting(fold.parameters) for fold in judged.outcome.folds)
-    ordered = sorted(losses.items(), key=lambda item: float(np.mean(item[1])))
-    rows = tuple(
-        (
-            Cell(text),
-            Cell(format_number(float(np.mean(found)), 4), float(np.mean(found))),
-            Cell(str(won[text]), won[text]),
-        )
-        for text, found in ordered[:MAX_SETTINGS_LISTED]
-    )
-    return TableBlock(f"Settings of {judged.name}", ("setting", "mean inner loss", "times chosen"), rows)
+    return said
 
 
 def _failure_blocks(failed: Iterable[LearnerOutcome]) -> list[Block]:

@@ -1,9 +1,17 @@
 """What a study will cost, measured before it runs, and how a plan is reduced to a budget of time.
 
 Every learner is fitted on samples of increasing size until a fit takes a while; the last two tell how its time grows.
-A budget is met by reducing, in this order, repeats, settings, folds, and last the costliest learners. The measured
-costs are stored with the plan and used again when the study is resumed, so the clock never chooses a setting. No row
-of the hold-out takes part.
+A few of its settings are timed on the largest sample, and their mean is what a setting costs.
+
+A budget is spent in this order:
+
+1. every learner with its defaults, on one repeat of the outer folds; if that is too much, fewer folds, then fewer
+   learners: first those not known as strong, the costliest first
+2. settings to tune over, round after round: more for each learner while there is time, the strongest first
+3. the second repeat, once every learner tries as many settings as without a budget; then still more settings
+
+The measured costs are stored with the plan and used again when the study is resumed, so the clock never chooses a
+setting. No row of the hold-out takes part.
 """
 
 from __future__ import annotations
@@ -11,22 +19,33 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fivefold.study.formatting import shorten_name
-from fivefold.study.planning.hyperparameters import halving_rungs
-from fivefold.study.planning.plan import LARGE_TABLE_FOLDS, FitCost, Options, Plan, plan_from_options, slow_learners
+from fivefold.study.formatting import format_count, join_names, shorten_name
+from fivefold.study.planning.hyperparameters import Rung, halving_rungs
+from fivefold.study.planning.plan import (
+    LARGE_TABLE_FOLDS,
+    MAX_SETTINGS,
+    FitCost,
+    Options,
+    Plan,
+    plan_from_options,
+    slow_learners,
+)
 from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import subsample
 from fivefold.study.running.fold import fit_pipeline
 
 PROBE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
 ENOUGH_SECONDS = 1.0  # once a fit takes this long, no larger sample is timed
-REDUCED_SETTINGS = (6, 3, 1)  # settings per learner, in the order in which they are reduced
+TIMED_SETTINGS = 2  # settings that are timed besides the defaults
+TUNING_ROUNDS = (3, 6, 12, 24, 48, 96)  # settings per learner, as the budget allows
+BUDGET_SHARE = 0.9  # of the budget that fits may take by forecast; the rest is for the start and the report
+MIN_SHARE_OF_COST = 0.02  # a learner that takes less of the whole time is not left out to save time
 MAX_NAME_LETTERS = 40  # of a learner's name in the forecast
 MIN_LIMIT_SECONDS, LIMIT_FACTOR = 20.0, 10.0  # time limit of a fold: at least this, and this multiple of its forecast
 
@@ -38,11 +57,12 @@ class CostForecast:
     fold_seconds: Mapping[str, float]
     folds: int
     jobs: int
+    final_seconds: float = 0.0  # to tune and fit the winner on all rows
 
     @property
     def seconds(self) -> float:
         """From start to end."""
-        return sum(self.fold_seconds.values()) * self.folds / self.jobs
+        return sum(self.fold_seconds.values()) * self.folds / self.jobs + self.final_seconds
 
     def __str__(self) -> str:
         costliest_first = sorted(self.fold_seconds.items(), key=lambda entry: -entry[1])
@@ -61,7 +81,7 @@ def measure_cost(plan: Plan, learner: Learner) -> FitCost:
     rows = plan.splits[0].train
     sizes = [size for size in PROBE_ROWS if size < len(rows)] + ([len(rows)] if len(rows) <= PROBE_ROWS[-1] else [])
     sizes = sizes if len(sizes) > 1 else [len(rows) // 2, len(rows)]
-    first, last = learner.settings[0], learner.settings[-1]
+    first, *others = learner.settings
     _time_one_fit(plan, learner, first, rows, sizes[0])  # compiles
     timed: list[tuple[int, float]] = []
     for size in sizes:
@@ -70,15 +90,16 @@ def measure_cost(plan: Plan, learner: Learner) -> FitCost:
             break
     (fewer, quick), (more, slow) = timed[-2:]
     growth = learner.growth or max(0.0, math.log(slow / quick) / math.log(more / fewer))
-    if last != first:
-        slow = max(slow, _time_one_fit(plan, learner, last, rows, more))
-    return FitCost(slow, more, growth)
+    chosen = others[:: max(1, len(others) // TIMED_SETTINGS)][:TIMED_SETTINGS]
+    times = [slow, *(_time_one_fit(plan, learner, setting, rows, more) for setting in chosen)]
+    return FitCost(float(np.mean(times)), more, growth)
 
 
 def forecast_cost(plan: Plan, jobs: int | None = None) -> CostForecast:
     """The cost of a plan, by the measured costs of its learners."""
-    each = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
-    return CostForecast(each, len(plan.splits), jobs or plan.jobs)
+    each, jobs = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}, jobs or plan.jobs
+    last = sum(each.values()) / jobs if plan.blend else max(each.values(), default=0.0)  # a blend tunes its members
+    return CostForecast(each, len(plan.splits), jobs, last)
 
 
 def fold_seconds(plan: Plan, learner: Learner) -> float:
@@ -87,7 +108,10 @@ def fold_seconds(plan: Plan, learner: Learner) -> float:
     if cost is None:
         return 0.0
     n, inner = float(np.mean([len(split.train) for split in plan.splits])), plan.inner_folds
-    rungs = halving_rungs(len(learner.settings), int(n), halving=plan.halving)
+    count = len(learner.settings)
+    first, *later = halving_rungs(count, int(n), halving=plan.halving)
+    rungs = [first, *(Rung(min(count, rung.settings + 1), rung.share) for rung in later)]  # the defaults always go on
+    rungs += [Rung(1, 1.0)] if learner.ranges and count > 1 else []  # about one value beyond the end of a range
     return cost.at(n) + sum(r.settings * inner * cost.at(r.share * n * (inner - 1) / inner) for r in rungs)
 
 
@@ -96,23 +120,73 @@ def fold_time_limit(plan: Plan, learner: Learner) -> float:
     return max(MIN_LIMIT_SECONDS, LIMIT_FACTOR * fold_seconds(plan, learner))
 
 
-def fit_to_budget(plan: Plan, costs: Mapping[str, FitCost], budget: float | None = None, jobs: int = 1) -> Plan:
-    """The plan with its costs, reduced until its forecast is within the budget, if there is one."""
+def fit_to_budget(
+    plan: Plan, costs: Mapping[str, FitCost], budget: float | None = None, jobs: int = 1, *, spent: float = 0.0
+) -> Plan:
+    """The plan with its costs and, if there is a budget, with as much tuning as the budget allows.
+
+    `spent` are the seconds of the budget that have passed. `Plan.cuts` says what is not as without a budget.
+    """
     plan = replace(plan, costs=dict(costs), budget=budget, jobs=jobs)
     if slow := slow_learners(plan):
         plan = _replan(plan, replace(plan.options, without={**plan.options.without, **slow}))
     if budget is None:
         return plan
-    for options in _smaller_options(plan):
-        if forecast_cost(plan := _replan(plan, options)).seconds <= budget:
-            return plan
-    while forecast_cost(plan).seconds > budget and (costly := _costliest_learner(plan)) is not None:
-        reason = f"too costly for a budget of {_format_seconds(budget)}"
-        plan = _replan(plan, replace(plan.options, without={**plan.options.without, costly.name: reason}))
-    if forecast_cost(plan).seconds > budget:
+    usual, limit = plan, BUDGET_SHARE * (budget - spent)
+    plan = _defaults_within(plan, limit)
+    whole = {learner.name for learner in plan.learners} == {learner.name for learner in usual.learners}
+    plan = _with_more_settings(plan, limit, TUNING_ROUNDS[: TUNING_ROUNDS.index(MAX_SETTINGS) + 1])
+    if whole and all(len(a.settings) >= len(b.settings) for a, b in zip(plan.learners, usual.learners, strict=True)):
+        again = _replan(plan, replace(plan.options, repeats=usual.options.repeats, folds=usual.options.folds))
+        plan = again if forecast_cost(again).seconds <= limit else plan
+        plan = _with_more_settings(plan, limit, TUNING_ROUNDS[TUNING_ROUNDS.index(MAX_SETTINGS) + 1 :])
+    if forecast_cost(plan).seconds > limit:
         warning = f"a budget of {_format_seconds(budget)} is too short: even the smallest study takes longer"
         plan = replace(plan, warnings=(*plan.warnings, warning))
+    return replace(plan, cuts=_describe_cuts(usual, plan))
+
+
+def _defaults_within(plan: Plan, limit: float) -> Plan:
+    """The plan with defaults only and one repeat; with fewer folds or learners if that is still too much."""
+    options = replace(plan.options, draws=1, repeats=plan.options.repeats or 1)
+    plan = _replan(plan, options)
+    if forecast_cost(plan).seconds > limit and options.folds is None and plan.folds > LARGE_TABLE_FOLDS:
+        plan = _replan(plan, replace(options, folds=LARGE_TABLE_FOLDS))
+    while forecast_cost(plan).seconds > limit and (next_out := _first_to_go(plan)) is not None:
+        reason = f"too costly for a budget of {_format_seconds(plan.budget or 0.0)}"
+        plan = _replan(plan, replace(plan.options, without={**plan.options.without, next_out.name: reason}))
     return plan
+
+
+def _with_more_settings(plan: Plan, limit: float, rounds: Sequence[int]) -> Plan:
+    """The plan with more settings per learner, round after round, the strongest first, while the forecast allows it."""
+    tunable = sorted((x for x in plan.learners if x.space and not x.baseline), key=lambda x: -x.strength)
+    own = dict(plan.options.own_draws)
+    for draws in rounds:
+        for learner in tunable:
+            larger = learner.with_draws(draws, plan.seed)
+            more = replace(plan, learners=tuple(larger if x.name == learner.name else x for x in plan.learners))
+            if forecast_cost(more).seconds <= limit:
+                plan, own[learner.name] = more, draws
+    return _replan(plan, replace(plan.options, own_draws=own))
+
+
+def _describe_cuts(usual: Plan, plan: Plan) -> tuple[str, ...]:
+    """What a budget changed, in words; learners that are left out are among `Plan.skipped`."""
+    found = [
+        f"{format_count(now, thing)} instead of {before}"
+        for now, before, thing in ((plan.repeats, usual.repeats, "repeat"), (plan.folds, usual.folds, "fold"))
+        if now != before
+    ]
+    without = {learner.name: len(learner.settings) for learner in usual.learners}
+    changed = dict[tuple[int, int], list[str]]()
+    for learner in plan.learners:
+        if (now := len(learner.settings)) != without[learner.name]:
+            changed.setdefault((now, without[learner.name]), []).append(learner.name)
+    for (now, before), names in sorted(changed.items()):
+        settings = "the defaults only" if now == 1 else format_count(now, "setting")
+        found.append(f"{join_names(names)}: {settings} instead of {format_count(before, 'setting')}")
+    return tuple(found)
 
 
 def _time_one_fit(plan: Plan, learner: Learner, setting: Mapping[str, object], rows: np.ndarray, size: int) -> float:
@@ -126,27 +200,22 @@ def _time_one_fit(plan: Plan, learner: Learner, setting: Mapping[str, object], r
         return max(time.perf_counter() - start, 1e-6)
 
 
-def _smaller_options(plan: Plan) -> Iterator[Options]:
-    """The options as they are, then for smaller and smaller studies; what the user has set stays."""
-    options = plan.options
-    yield options
-    if options.repeats is None and plan.repeats > 1:
-        yield (options := replace(options, repeats=1))
-    for draws in REDUCED_SETTINGS:
-        yield (options := replace(options, draws=draws))
-    if options.folds is None and plan.folds > LARGE_TABLE_FOLDS:
-        yield replace(options, folds=LARGE_TABLE_FOLDS)
-
-
 def _replan(plan: Plan, options: Options) -> Plan:
     """The plan for other options, with the same costs."""
     return replace(plan_from_options(plan.data, options), costs=plan.costs, budget=plan.budget, jobs=plan.jobs)
 
 
-def _costliest_learner(plan: Plan) -> Learner | None:
-    """The learner to drop next; one besides the baselines stays."""
-    others = [learner for learner in plan.learners if not learner.baseline]
-    return max(others, key=lambda learner: fold_seconds(plan, learner)) if len(others) > 1 else None
+def _first_to_go(plan: Plan) -> Learner | None:
+    """The learner to leave out next: the weakest, of equally weak ones the costliest; one besides the baselines stays.
+
+    A learner whose time is too short to matter goes only when none but such learners are left.
+    """
+    others = [learner for learner in plan.learners if not learner.baseline and not learner.members]
+    if len(others) < 2:
+        return None
+    cost = {learner.name: fold_seconds(plan, learner) for learner in others}
+    least = MIN_SHARE_OF_COST * sum(cost.values())
+    return min(others, key=lambda x: (cost[x.name] < least, x.strength, -cost[x.name]))
 
 
 def _format_seconds(value: float) -> str:

@@ -11,33 +11,57 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, TypeVarTuple
+from typing import NamedTuple, TypeVar, TypeVarTuple
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from fivefold.core.estimators.params import allows, declared_params
+from fivefold.core.types import Table
 from fivefold.evaluation.calibration import CALIBRATION_FOLDS, CrossFittedCalibration
 from fivefold.evaluation.protocols import Model
 from fivefold.evaluation.scores import CachedPredictions, Score
-from fivefold.study.planning.hyperparameters import Setting, halving_rungs
+from fivefold.study.planning.hyperparameters import MAX_EXTENSIONS, Setting, halving_rungs, values_beyond
 from fivefold.study.planning.plan import Plan
-from fivefold.study.planning.portfolio import Learner
+from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import Split, TrainTestRows, derive_seed, inner_splits, subsample
 from fivefold.study.preparation.column_transformer import make_transformer
+from fivefold.study.running.blend import as_predictions, blend_weights, weighted_mean
 from fivefold.study.tables.dataset import Data
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
 
+MAX_BLEND_ROWS = 10_000  # training rows per split that the weights and the training score of a blend come from
 REFIT_INDEX = 2**32 - 1  # in place of repeat and fold, for the seed of the final fit on all rows
+
+
+class TriedSetting(NamedTuple):
+    """A setting, its mean loss over inner splits, and its predictions for their test rows, if they are kept."""
+
+    setting: Setting
+    loss: float
+    predictions: np.ndarray | None  # (n,) or (n, K)
+
+
+class DroppedSetting(NamedTuple):
+    """A setting that fell out on an early rung, its mean loss there, and the share of the rows it was tried on."""
+
+    setting: Setting
+    loss: float
+    share: float
 
 
 @dataclass(frozen=True)
 class SettingChoice:
-    """The setting that the inner splits chose, and the mean loss of every setting on the largest rung that tried it."""
+    """The setting that the inner splits chose, and the mean loss of all that were tried on the same rows as it."""
 
     parameters: Setting
     tried: tuple[tuple[Setting, float], ...] = ()
+    dropped: tuple[DroppedSetting, ...] = ()
+    extended: tuple[str, ...] = ()  # parameters whose range was extended, since the choice lay at its end
+    at_edge: tuple[str, ...] = ()  # those of them whose choice still lies at the end
+    inner: np.ndarray | None = None  # predictions of the chosen setting for the test rows of the inner splits
     seconds: float = 0.0  # inside fit and predict
 
 
@@ -59,7 +83,12 @@ class FoldResult:
     predicted: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_test,) labels or numbers
     proba: np.ndarray | None = None  # (n_test, K), in the order of Plan.classes
     train_score: Mapping[str, float] = field(default_factory=dict)  # the main scores, on training rows
-    tried: tuple[tuple[Setting, float], ...] = ()
+    tried: tuple[tuple[Setting, float], ...] = ()  # and the next three: see SettingChoice
+    dropped: tuple[DroppedSetting, ...] = ()
+    extended: tuple[str, ...] = ()
+    at_edge: tuple[str, ...] = ()
+    inner: np.ndarray | None = None  # predictions for the test rows of the inner splits, for the weights of a blend
+    fitted: np.ndarray | None = None  # predictions for training rows, for the training score of a blend
 
 
 class Stopwatch:
@@ -92,6 +121,8 @@ def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> Fol
     if not np.isfinite(on_test.predictions if proba is None else proba).all():
         raise ValueError("predictions hold NaN or infinity")
     stopwatch(lambda: (on_train.predictions, None if proba is None else on_train.proba))
+    fitted = on_train.predictions if classes is None else on_train.proba_for(classes)
+    kept = _kept_for_blend(data, split.train, len(split.train), seed)
     return FoldResult(
         repeat=split.repeat,
         fold=split.fold,
@@ -107,6 +138,44 @@ def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> Fol
         predicted=plan.decoded(on_test.predictions),
         proba=proba,
         train_score=score_all(plan.shown, on_train, data.y[split.train]),
+        tried=choice.tried,
+        dropped=choice.dropped,
+        extended=choice.extended,
+        at_edge=choice.at_edge,
+        inner=choice.inner,
+        fitted=None if choice.inner is None else fitted[kept].astype(np.float32),
+    )
+
+
+def evaluate_blend(data: Data, blend: Learner, split: Split, plan: Plan, folds: Mapping[str, FoldResult]) -> FoldResult:
+    """The same as `evaluate_fold` of a blend, from the folds of its members on this split: nothing is fitted."""
+    data, seed, stopwatch = plan.coded(data), derive_seed(plan.seed, split.repeat, split.fold), Stopwatch()
+    choices = {name: SettingChoice(fold.parameters, inner=fold.inner) for name, fold in folds.items()}
+    choice = stopwatch(blend_choice, data, choices, split.train, plan, seed)
+    weights = {name: share.weight for name, share in choice.parameters.items()}
+    used = {name: fold for name, fold in folds.items() if name in weights}
+    classes = None if plan.classes is None else len(plan.classes)
+    given = {name: fold.predicted if fold.proba is None else fold.proba for name, fold in used.items()}
+    answers = as_predictions(weighted_mean(given, weights), classes)
+    fitted = {name: fold.fitted for name, fold in used.items() if fold.fitted is not None}
+    on_train = as_predictions(weighted_mean(fitted, weights), classes) if len(fitted) == len(used) else None
+    known = data.y[split.train[_kept_for_blend(data, split.train, len(split.train), seed)]]
+    sizes = [fold.size_bytes for fold in used.values() if fold.size_bytes is not None]
+    return FoldResult(
+        repeat=split.repeat,
+        fold=split.fold,
+        n_train=len(split.train),
+        n_test=len(split.test),
+        scores=score_all(plan.scores, answers, data.y[split.test]),
+        parameters=choice.parameters,
+        fit_seconds=sum(fold.fit_seconds for fold in used.values()),
+        predict_seconds=sum(fold.predict_seconds for fold in used.values()),
+        busy_seconds=stopwatch.seconds,
+        size_bytes=sum(sizes) if len(sizes) == len(used) else None,
+        test=split.test,
+        predicted=plan.decoded(answers.predictions),
+        proba=None if classes is None else answers.proba,
+        train_score={} if on_train is None else score_all(plan.shown, on_train, known),
         tried=choice.tried,
     )
 
@@ -129,31 +198,115 @@ def scores_at_share(
     return np.array(sizes), np.array(scores)
 
 
-def tune_and_fit(data: Data, learner: Learner, rows: np.ndarray, plan: Plan) -> tuple[Pipeline, SettingChoice]:
-    """The learner tuned and fitted on these rows; with `plan.rows`, the model that a study saves."""
+def tune(data: Data, learner: Learner, rows: np.ndarray, plan: Plan) -> SettingChoice:
+    """The setting that inner splits of these rows choose; with `plan.rows`, that of the model that a study saves."""
+    return choose_setting(plan.coded(data), learner, rows, plan, derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX))
+
+
+def tune_and_fit(
+    data: Data,
+    learner: Learner,
+    rows: np.ndarray,
+    plan: Plan,
+    member_choices: Mapping[str, SettingChoice] | None = None,
+) -> tuple[Pipeline, SettingChoice]:
+    """The learner tuned and fitted on these rows; with `plan.rows`, the model that a study saves.
+
+    `member_choices` holds what `tune` found for the members of a blend, if that was done before.
+    """
     seed = derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
-    choice = choose_setting(plan.coded(data), learner, rows, plan, seed)
+    if member_choices:
+        choice = blend_choice(plan.coded(data), member_choices, rows, plan, seed)
+    else:
+        choice = tune(data, learner, rows, plan)
     return fit_pipeline(data, learner, choice.parameters, rows, seed), choice
 
 
 def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, seed: int) -> SettingChoice:
-    """The setting with the best mean score over inner splits of the training rows; the first of equally good ones."""
+    """The setting with the best mean score over inner splits of the training rows; the first of equally good ones.
+
+    The defaults stay until the last rung, whose settings are all tried on the same rows; ranges at whose ends the
+    choice lies are extended there.
+    """
+    if learner.members:
+        return _choose_shares(data, learner, train, plan, seed)
     splits = inner_splits(
         data, train, plan.inner_folds, seed
     )  # also for a single setting: InnerSelection compares learners by these losses
     if not splits:
         return SettingChoice(learner.settings[0])
-    stopwatch, settings, found = Stopwatch(), learner.settings, dict[int, float]()
-    alive = list(range(len(settings)))
-    for rung in halving_rungs(len(settings), len(train), halving=plan.halving):
-        alive = sorted(sorted(alive, key=lambda i: found.get(i, 0.0))[: rung.settings])
+    trials, alive, dropped = _Trials(data, learner, plan, seed), list(learner.settings), list[DroppedSetting]()
+    rungs = halving_rungs(len(alive), len(train), halving=plan.halving)
+    found = list[TriedSetting]()
+    for number, rung in enumerate(rungs):
         parts = [(subsample(data, a, rung.share, seed), subsample(data, b, rung.share, seed)) for a, b in splits]
-        losses = _setting_losses(data, learner, [settings[i] for i in alive], parts, plan.scores[0], seed, stopwatch)
-        found |= dict(zip(alive, losses, strict=True))
-    best = min(alive, key=found.__getitem__)
+        found = trials.run(alive, parts, keep=number + 1 == len(rungs))
+        if trials.failure is not None and all(np.isinf(one.loss) for one in found):
+            raise trials.failure
+        if number + 1 < len(rungs):
+            order = np.argsort([one.loss for one in found], kind="stable")[: rungs[number + 1].settings]
+            kept = sorted({0, *order.tolist()})  # the defaults come first
+            dropped += [DroppedSetting(*one[:2], rung.share) for i, one in enumerate(found) if i not in kept]
+            alive = [found[i].setting for i in kept]
+    extended = _extend_ranges(learner, found, lambda settings: trials.run(settings, splits, keep=True))
+    best = min(found, key=lambda one: one.loss)
     return SettingChoice(
-        settings[best], tuple((settings[i], loss) for i, loss in sorted(found.items())), stopwatch.seconds
+        parameters=best.setting,
+        tried=tuple((one.setting, one.loss) for one in found),
+        dropped=tuple(dropped),
+        extended=extended,
+        at_edge=tuple(_settings_beyond(learner, found)),
+        inner=best.predictions,
+        seconds=trials.stopwatch.seconds,
     )
+
+
+def _extend_ranges(
+    learner: Learner, found: list[TriedSetting], run: Callable[[list[Setting]], list[TriedSetting]]
+) -> tuple[str, ...]:
+    """Add settings beyond the ends of ranges while that helps; returns the names of the ranges that were extended."""
+    names = list[str]()
+    for _ in range(MAX_EXTENSIONS):
+        beyond = _settings_beyond(learner, found)
+        names += beyond
+        found += run(list(beyond.values())) if beyond else []
+    return tuple(dict.fromkeys(names))
+
+
+def _settings_beyond(learner: Learner, found: Sequence[TriedSetting]) -> dict[str, Setting]:
+    """The best setting with a value beyond the end of its range, by parameter, if that is allowed and was not tried."""
+    best = min(found, key=lambda one: one.loss).setting
+    beyond, cls = values_beyond(learner.ranges, {**learner.defaults, **best}), learner.method.cls
+    settings = {n: {**best, n: value} for n, value in beyond.items() if allows(declared_params(cls)[n], value)}
+    return {name: new for name, new in settings.items() if all(new != one.setting for one in found)}
+
+
+def _choose_shares(data: Data, blend: Learner, train: np.ndarray, plan: Plan, seed: int) -> SettingChoice:
+    """The members of a blend tuned on these rows, and their weights."""
+    choices = {member.name: choose_setting(data, member, train, plan, seed) for member in blend.members}
+    return blend_choice(data, choices, train, plan, seed)
+
+
+def blend_choice(
+    data: Data, choices: Mapping[str, SettingChoice], train: np.ndarray, plan: Plan, seed: int
+) -> SettingChoice:
+    """The weights of learners that were tuned on these rows, from their predictions on the inner splits."""
+    splits, inner = inner_splits(data, train, plan.inner_folds, seed), {n: c.inner for n, c in choices.items()}
+    known = {name: predictions for name, predictions in inner.items() if predictions is not None}
+    if not splits or not known:
+        even = 1 / len(choices)  # there is nothing to weigh them by
+        return SettingChoice({name: MemberShare(even, choice.parameters) for name, choice in choices.items()})
+    total = sum(len(test) for _, test in splits)
+    tests = [data.y[test[_kept_for_blend(data, test, total, seed)]] for _, test in splits]
+    classes = None if plan.classes is None else len(plan.classes)
+    weights, loss = blend_weights(known, tests, plan.scores[0], classes)
+    shares = {name: MemberShare(weight, choices[name].parameters) for name, weight in weights.items()}
+    return SettingChoice(shares, ((shares, loss),), seconds=sum(choice.seconds for choice in choices.values()))
+
+
+def _kept_for_blend(data: Data, rows: np.ndarray, total: int, seed: int) -> np.ndarray:
+    """Which of these rows, of a total, have their predictions kept for a blend: a mask."""
+    return np.isin(rows, subsample(data, rows, min(1.0, MAX_BLEND_ROWS / total), seed))
 
 
 def fit_pipeline(data: Data, learner: Learner, parameters: Setting, rows: np.ndarray, seed: int) -> Pipeline:
@@ -167,7 +320,14 @@ def build_pipeline(
     """The unfitted pipeline: preparation of the columns, then the method, calibrated if it gives no probabilities.
 
     `rows` are those it will be fitted on, so that folds that calibrate can follow groups, time and copies.
+    The members of a blend are pipelines, each with its own preparation.
     """
+    if learner.members:
+        inner = [
+            (member.name, build_pipeline(data, member, parameters[member.name].setting, seed, rows))
+            for member in learner.present(parameters)
+        ]
+        return Pipeline([("prepare", "passthrough"), ("method", learner.combine(inner, parameters))])
     return Pipeline(
         [
             ("prepare", make_transformer(learner.takes, data)),
@@ -215,35 +375,58 @@ def _calibration_folds(data: Data, rows: np.ndarray, seed: int) -> np.ndarray:
     return folds[rows]
 
 
-def _setting_losses(
-    data: Data,
-    learner: Learner,
-    settings: Sequence[Setting],
-    splits: Sequence[TrainTestRows],
-    score: Score,
-    seed: int,
-    stopwatch: Stopwatch,
-) -> list[float]:
-    """Mean loss of each setting over the splits; the columns are prepared once per split."""
-    table, failure = np.zeros((len(settings), len(splits))), None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # only those of the chosen setting are reported
-        for j, (fit, test) in enumerate(splits):
-            ready, target = make_transformer(learner.takes, data), data.y[fit]
-            known = stopwatch(ready.fit_transform, data.X[fit], target)
-            new = stopwatch(ready.transform, data.X[test])
-            for i, setting in enumerate(settings):
-                try:
-                    model = _make_estimator(data, learner, setting, seed, fit)
-                    stopwatch(model.fit, known, target)
-                    loss = score.loss(stopwatch(score.score_model, model, new, data.y[test]))
-                    table[i, j] = loss if np.isfinite(loss) else np.inf
-                except Exception as error:  # a setting that cannot be fitted is not chosen
-                    table[i, j], failure = np.inf, error
-    losses = table.mean(axis=1)
-    if failure is not None and np.isinf(losses).all():
-        raise failure
-    return losses.tolist()
+class _Trials:
+    """Settings tried on splits; the columns are prepared once per split."""
+
+    def __init__(self, data: Data, learner: Learner, plan: Plan, seed: int) -> None:
+        self.data, self.learner, self.plan, self.seed = data, learner, plan, seed
+        self.stopwatch = Stopwatch()
+        self.failure: Exception | None = None
+
+    def run(
+        self, settings: Sequence[Setting], splits: Sequence[TrainTestRows], *, keep: bool = False
+    ) -> list[TriedSetting]:
+        """The mean loss of each setting over the splits, infinite if it cannot be fitted; `failure` is the last error.
+
+        With `keep`, and if a blend takes part, predictions are kept, too.
+        """
+        keep = keep and self.plan.blend and not self.learner.baseline
+        data, stopwatch, total = self.data, self.stopwatch, sum(len(test) for _, test in splits)
+        losses = np.zeros((len(settings), len(splits)))
+        predictions: list[list[np.ndarray]] = [[] for _ in settings]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # only those of the chosen setting are reported
+            for j, (fit, test) in enumerate(splits):
+                ready, target = make_transformer(self.learner.takes, data), data.y[fit]
+                known = stopwatch(ready.fit_transform, data.X[fit], target)
+                new = stopwatch(ready.transform, data.X[test])
+                kept = _kept_for_blend(data, test, total, self.seed)
+                for i, setting in enumerate(settings):
+                    try:
+                        losses[i, j], answers = self._fit_and_score(setting, known, fit, new, test)
+                        if keep:
+                            predictions[i].append(self._blend_predictions(answers)[kept])
+                    except Exception as error:  # a setting that cannot be fitted is not chosen
+                        losses[i, j], self.failure = np.inf, error
+        return [
+            TriedSetting(setting, loss, np.concatenate(parts) if keep and len(parts) == len(splits) else None)
+            for setting, loss, parts in zip(settings, losses.mean(axis=1).tolist(), predictions, strict=True)
+        ]
+
+    def _fit_and_score(
+        self, setting: Setting, known: Table, fit: np.ndarray, new: Table, test: np.ndarray
+    ) -> tuple[float, CachedPredictions]:
+        score, model = self.plan.scores[0], _make_estimator(self.data, self.learner, setting, self.seed, fit)
+        self.stopwatch(model.fit, known, self.data.y[fit])
+        answers = CachedPredictions(model, new)
+        loss = score.loss(self.stopwatch(score.function, answers, self.data.y[test]))
+        return (loss if np.isfinite(loss) else np.inf), answers
+
+    def _blend_predictions(self, answers: CachedPredictions) -> np.ndarray:
+        """Numbers, or probabilities of all classes, in half the space."""
+        classes = self.plan.classes
+        found = answers.predictions if classes is None else self.stopwatch(answers.proba_for, np.arange(len(classes)))
+        return found.astype(np.float32)
 
 
 def score_all(scores: Sequence[Score], answers: CachedPredictions, y: np.ndarray) -> dict[str, float]:

@@ -29,6 +29,7 @@ def initial_record(plan: Plan, asked: Mapping[str, Any]) -> dict[str, Any]:
             "budget": plan.budget,
             "jobs": plan.jobs,
             "warnings": list(plan.warnings),
+            "cuts": list(plan.cuts),
         },
     }
 
@@ -51,6 +52,7 @@ def restore_plan(data: Data, journal: Journal) -> Plan:
         budget=probe["budget"],
         jobs=probe["jobs"],
         warnings=tuple(probe["warnings"]),
+        cuts=tuple(probe.get("cuts", ())),
     )
     before, after = journal.get("plan"), plan_to_json(plan)
     if changed := [f"the plan, in its {name}" for name in before if before[name] != after.get(name)]:

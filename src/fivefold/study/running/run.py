@@ -4,30 +4,33 @@ A task is one learner on one split. Its random numbers depend on the seed and th
 thread, so neither the number of workers nor their order changes a result; results are read back from the journal, so
 neither does an interruption. A learner that fails is reported with its reason; one that exceeds its time limit is
 stopped and not tried on further splits. The others go on. A fold whose worker died, as when memory runs out, is tried
-once more, alone, when all others have ended; if it dies again that is reported, and `--resume` tries it again.
+once more, alone, when all others have ended; if it dies again that is reported, and `--resume` tries it again. A blend
+comes last: its folds are made of those of the learners that finished, without another fit.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.study.planning.hyperparameters import Setting
 from fivefold.study.planning.plan import FitCost, Plan
-from fivefold.study.planning.portfolio import Learner
+from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import Split
 from fivefold.study.running.budget import fold_seconds, fold_time_limit, measure_cost
-from fivefold.study.running.fold import FoldResult, evaluate_fold
+from fivefold.study.running.fold import DroppedSetting, FoldResult, evaluate_blend, evaluate_fold
 from fivefold.study.running.journal import Journal, JournalEntry
 from fivefold.study.running.workers import TaskResult, WorkerPool
 from fivefold.study.tables.dataset import Data
 
 MAX_PROBE_SECONDS = 60.0  # a learner that takes longer has no measured cost
-ARRAY_FIELDS = ("test", "predicted", "proba")  # fields of FoldResult that are arrays
+ARRAY_FIELDS = ("test", "predicted", "proba", "inner", "fitted")  # fields of FoldResult that are arrays
+MAX_BLEND_SECONDS = 600.0  # time limit of a fold of a blend, which only averages predictions
 
 FoldCallback = Callable[[str, float], None]  # name of the learner, seconds left
 
@@ -40,6 +43,17 @@ class FoldTask(NamedTuple):
     learner: Learner
     split: Split
     split_index: int
+
+
+class BlendTask(NamedTuple):
+    """As `FoldTask`, for a fold of a blend."""
+
+    function: Callable[..., object]
+    plan: Plan
+    learner: Learner
+    split: Split
+    split_index: int
+    folds: dict[str, FoldResult]  # of the members, on this split
 
 
 class MeasureTask(NamedTuple):
@@ -72,9 +86,8 @@ def measure_costs(
     """What each learner costs; one that fails or takes too long is left out, and will be reported when it runs."""
     light = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
     costs = {}
-    for ended in workers.run(
-        (MeasureTask(try_measure, light, learner), MAX_PROBE_SECONDS) for learner in plan.learners
-    ):
+    single = (learner for learner in plan.learners if not learner.members)
+    for ended in workers.run((MeasureTask(try_measure, light, learner), MAX_PROBE_SECONDS) for learner in single):
         name = ended.task.learner.name
         if ended.value is not None:
             costs[name] = ended.value
@@ -99,6 +112,8 @@ def run_pending(
 
     def tasks() -> Iterator[tuple[FoldTask, float]]:
         for (name, i), (learner, split) in pending.items():
+            if learner.members:
+                continue
             if name in late:
                 on_fold(name, clock.count_fold(name))
             else:
@@ -120,6 +135,20 @@ def run_pending(
         if entry.fate != "done":
             late.add(entry.learner)
         on_fold(entry.learner, clock.count_fold(entry.learner, ended.seconds))
+    for ended in workers.run(_blend_tasks(light, pending, read_outcomes(plan, journal))) if plan.blend else ():
+        journal.add_fold(_journal_entry(ended))
+        on_fold(ended.task.learner.name, clock.count_fold(ended.task.learner.name, ended.seconds))
+
+
+def _blend_tasks(
+    light: Plan, pending: Mapping[tuple[str, int], tuple[Learner, Split]], outcomes: tuple[LearnerOutcome, ...]
+) -> Iterator[tuple[BlendTask, float]]:
+    """The folds of blends: each takes the folds of those members that finished on every split."""
+    whole = {outcome.learner.name: outcome.folds for outcome in outcomes if outcome.failure is None}
+    for (_, i), (learner, split) in pending.items():
+        if learner.members:
+            folds = {member.name: whole[member.name][i] for member in learner.members if member.name in whole}
+            yield BlendTask(_try_blend, light, learner, split, i, folds), MAX_BLEND_SECONDS
 
 
 def _retry_alone(plan: Plan, ended: TaskResult, workers: WorkerPool, given_up: Collection[str]) -> TaskResult:
@@ -132,13 +161,13 @@ def _retry_alone(plan: Plan, ended: TaskResult, workers: WorkerPool, given_up: C
 
 
 def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[tuple[str, int], tuple[Learner, Split]]:
-    """The folds that are not done, by name of the learner and index of the split; costly learners first.
+    """The folds that are not done, by name of the learner and index of the split; costly learners first, blends last.
 
     With `retry`, folds whose workers died count as not done.
     """
     fates = {fold: fate for fold, fate in journal.fold_fates().items() if fate != "died" or not retry}
     late = {name for (name, _), fate in fates.items() if fate == "late"}
-    costly_first = sorted(plan.learners, key=lambda learner: -fold_seconds(plan, learner))
+    costly_first = sorted(plan.learners, key=lambda learner: (bool(learner.members), -fold_seconds(plan, learner)))
     return {
         (learner.name, i): (learner, split)
         for learner in costly_first
@@ -184,10 +213,23 @@ def _try_fold(
     data: Data, plan: Plan, learner: Learner, split: Split, index: int
 ) -> tuple[FoldResult | str, tuple[str, ...]]:
     """The result of the fold, or why it failed, and the warnings raised meanwhile."""
+    return _result_or_reason(lambda: evaluate_fold(data, learner, split, plan))
+
+
+def _try_blend(
+    data: Data, plan: Plan, learner: Learner, split: Split, index: int, folds: dict[str, FoldResult]
+) -> tuple[FoldResult | str, tuple[str, ...]]:
+    """The same for a fold of a blend."""
+    if not folds:
+        return "no member finished", ()
+    return _result_or_reason(lambda: evaluate_blend(data, learner, split, plan, folds))
+
+
+def _result_or_reason(evaluate: Callable[[], FoldResult]) -> tuple[FoldResult | str, tuple[str, ...]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            result: FoldResult | str = evaluate_fold(data, learner, split, plan)
+            result: FoldResult | str = evaluate()
         except Exception as error:  # any failure of one learner is a finding about that learner
             result = f"{type(error).__name__}: {_one_line(error)}"
     return result, tuple(
@@ -224,18 +266,36 @@ def _journal_entry(ended: TaskResult) -> JournalEntry:
 
 
 def _pack_fold(learner: Learner, fold: FoldResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Plain values and arrays; a setting is stored as its position among those of the learner."""
-    position = learner.settings.index
+    """Plain values and arrays."""
     found = {field.name: getattr(fold, field.name) for field in fields(fold) if field.name not in ARRAY_FIELDS}
-    found["parameters"] = position(fold.parameters)
-    found["tried"] = [(position(setting), loss) for setting, loss in fold.tried]
+    found["parameters"] = _pack_setting(learner, fold.parameters)
+    found["tried"] = [(_pack_setting(learner, setting), loss) for setting, loss in fold.tried]
+    found["dropped"] = [(_pack_setting(learner, setting), *rest) for setting, *rest in fold.dropped]
     return found, {name: getattr(fold, name) for name in ARRAY_FIELDS if getattr(fold, name) is not None}
 
 
 def _unpack_fold(learner: Learner, entry: JournalEntry) -> FoldResult:
-    found = entry.found
-    tried = tuple((learner.settings[i], loss) for i, loss in found["tried"])
-    return FoldResult(**{**found, **entry.arrays, "parameters": learner.settings[found["parameters"]], "tried": tried})
+    found = dict(entry.found)
+    found["parameters"] = _unpack_setting(learner, found["parameters"])
+    found["tried"] = tuple((_unpack_setting(learner, stored), loss) for stored, loss in found["tried"])
+    found["dropped"] = tuple(DroppedSetting(_unpack_setting(learner, s), *rest) for s, *rest in found["dropped"])
+    found |= {name: tuple(found[name]) for name in ("extended", "at_edge")}
+    return FoldResult(**{**found, **entry.arrays})
+
+
+def _pack_setting(learner: Learner, setting: Setting) -> object:
+    """Its position among the settings of the learner, or plain values: beyond their ranges, or of a blend."""
+    if learner.members:
+        members = {member.name: member for member in learner.members}
+        return {name: (share.weight, _pack_setting(members[name], share.setting)) for name, share in setting.items()}
+    return learner.settings.index(setting) if setting in learner.settings else dict(setting)
+
+
+def _unpack_setting(learner: Learner, stored: Any) -> Setting:
+    if learner.members:
+        members = {member.name: member for member in learner.members}
+        return {name: MemberShare(w, _unpack_setting(members[name], inner)) for name, (w, inner) in stored.items()}
+    return learner.settings[stored] if isinstance(stored, int) else stored
 
 
 class _TimeLeft:

@@ -1,0 +1,208 @@
+"""The blend: greedy ensemble selection, nested like any learner, and kept in a model file like any model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from study_tables import blobs, study_table
+
+from fivefold.evaluation.scores import SCORES
+from fivefold.study.judging.results import judge_outcomes
+from fivefold.study.judging.tuning_summary import describe_members, member_weights
+from fivefold.study.models.model_file import load_model
+from fivefold.study.models.winner import members_to_tune
+from fivefold.study.outputs import write_outputs
+from fivefold.study.planning.plan import make_plan
+from fivefold.study.running import fold, run
+from fivefold.study.running.blend import MAX_ADDITIONS, blend_weights, select_greedily
+from fivefold.study.running.fold import evaluate_blend, evaluate_fold, tune, tune_and_fit
+from fivefold.study.running.journal import Journal
+from fivefold.study.running.run import LearnerOutcome, make_workers, read_outcomes, run_pending
+from fivefold.study.tables.dataset import BadInput, load
+
+NAMES = ["GaussianNB", "LogisticRegression", "DecisionTreeClassifier", "Blend"]
+
+
+def two_halves(n=240, seed=0):
+    """The class follows a line in the first columns and a corner in others: no single method sees both well."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    odds = 1.5 * X[:, 0] + 6.0 * (X[:, 2] * X[:, 3] > 0) - 3.0
+    return study_table(X, np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "yes", "no"))
+
+
+def exhaustive(predictions, loss, size):
+    """The least loss of any mean of `size` members, with repetition: two members."""
+    return min(loss((k * predictions[0] + (size - k) * predictions[1]) / size) for k in range(size + 1))
+
+
+def outcomes(plan):
+    """Every learner on every split, in this process; the blend from the folds of the others, as in a study."""
+    single = [x for x in plan.learners if not x.members]
+    folds = {x.name: [evaluate_fold(plan.data, x, split, plan) for split in plan.splits] for x in single}
+    for blend in (x for x in plan.learners if x.members):
+        folds[blend.name] = [
+            evaluate_blend(plan.data, blend, split, plan, {m.name: folds[m.name][i] for m in blend.members})
+            for i, split in enumerate(plan.splits)
+        ]
+    return [LearnerOutcome(x, tuple(folds[x.name]), None, ()) for x in plan.learners]
+
+
+# Selection
+
+
+def test_two_errors_of_opposite_sign_cancel():
+    y = np.arange(20.0)
+    predictions = np.array([y + 1, y - 3, y + 50])
+    counts = select_greedily(predictions, lambda f: float(np.mean((f - y) ** 2)))
+    assert counts.tolist() == [3, 1, 0]
+
+
+def test_one_perfect_member_is_taken_alone():
+    y = np.arange(20.0)
+    assert select_greedily(np.array([y + 1, y, y - 1]), lambda f: float(np.mean((f - y) ** 2))).tolist() == [0, 1, 0]
+
+
+def test_the_mean_is_never_worse_than_the_best_member_and_near_the_best_mean_of_two():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    predictions = y + rng.normal(size=(2, 200)) * np.array([[1.0], [1.5]])
+
+    def loss(f):
+        return float(np.mean((f - y) ** 2))
+
+    counts = select_greedily(predictions, loss)
+    found = loss(counts @ predictions / counts.sum())
+    assert found <= min(map(loss, predictions)) and counts.sum() <= MAX_ADDITIONS
+    assert found <= 1.001 * exhaustive(predictions, loss, MAX_ADDITIONS)
+
+
+@pytest.mark.parametrize("name", ["log_loss", "accuracy", "auc", "rmse", "mae"])
+def test_weights_add_up_and_the_loss_is_the_mean_over_the_splits(name):
+    rng = np.random.default_rng(1)
+    score = SCORES[name]
+    classes = 2 if score.task == "classification" else None
+    targets = [rng.integers(0, 2, n).astype(float if classes is None else int) for n in (30, 40)]
+    truth = np.concatenate(targets)
+    p = np.clip(0.3 + 0.4 * truth + 0.2 * rng.normal(size=(3, 70)), 0.01, 0.99)
+    inner = {f"m{i}": p[i] if classes is None else np.column_stack([1 - p[i], p[i]]) for i in range(3)}
+    weights, loss = blend_weights(inner, targets, score, classes)
+    assert sum(weights.values()) == pytest.approx(1.0) and all(weights.values())
+    mean = sum(w * np.asarray(inner[member], float) for member, w in weights.items())
+    if name == "rmse":
+        parts = [np.sqrt(np.mean((mean[a:b] - y) ** 2)) for (a, b), y in zip([(0, 30), (30, 70)], targets, strict=True)]
+        assert loss == pytest.approx(np.mean(parts))
+    if name == "log_loss":
+        parts = [
+            -np.log(mean[np.arange(a, b), y]).mean() for (a, b), y in zip([(0, 30), (30, 70)], targets, strict=True)
+        ]
+        assert loss == pytest.approx(np.mean(parts))
+
+
+# In a study
+
+
+def test_the_portfolio_has_a_blend_of_all_but_the_baselines_and_named_methods_have_one_if_asked():
+    plan = make_plan(blobs())
+    blend = next(learner for learner in plan.learners if learner.members)
+    assert blend.name == "Blend" and plan.blend
+    assert [m.name for m in blend.members] == [x.name for x in plan.learners if not x.baseline and not x.members]
+    assert not make_plan(blobs(), NAMES[:2]).blend
+    assert [x.name for x in make_plan(blobs(), ["blend", *NAMES[:2]]).learners][2] == "Blend"
+    with pytest.raises(BadInput, match="name at least two methods besides it"):
+        make_plan(blobs(), ["Blend", "GaussianNB"])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [two_halves(), load("diabetes"), blobs(120, time=np.arange(120)), blobs(120, K=3, groups=np.arange(120) // 4)],
+    ids=["classes", "numbers", "time", "groups"],
+)
+def test_a_fold_made_of_the_members_folds_is_the_fold_of_the_blend_fitted_as_a_whole(data):
+    names = ["Ridge", "LinearRegression", "Blend"] if data.task == "regression" else [*NAMES[:2], "Blend"]
+    plan = make_plan(data, names, repeats=1, folds=3, holdout=0)
+    outcome = next(one for one in outcomes(plan) if one.learner.members)
+    for split, found in zip(plan.splits, outcome.folds, strict=True):
+        whole = evaluate_fold(data, outcome.learner, split, plan)
+        assert whole.parameters == found.parameters and whole.tried == found.tried
+        assert whole.scores == pytest.approx(found.scores, rel=1e-9)
+        assert whole.train_score == pytest.approx(found.train_score, rel=1e-5)  # kept in single precision
+        assert (whole.predicted == found.predicted).all()
+
+
+def test_weights_are_chosen_without_the_test_rows():
+    """Labels of test rows turned over: the same weights and settings, other scores."""
+    data = two_halves()
+    plan = make_plan(data, NAMES, repeats=1, folds=3)
+    split = plan.splits[0]
+    y = data.y.copy()
+    y[split.test] = np.where(y[split.test] == "yes", "no", "yes")
+    blend = next(x for x in plan.learners if x.members)
+    honest = evaluate_fold(data, blend, split, plan)
+    codes = np.unique(y, return_inverse=True)[1]
+    turned = evaluate_fold(replace(data, y=y), blend, split, replace(plan, codes=codes))
+    assert honest.parameters == turned.parameters
+    assert honest.scores["accuracy"] == pytest.approx(1 - turned.scores["accuracy"])
+
+
+def test_the_blend_beats_its_members_where_each_sees_a_part():
+    plan = make_plan(two_halves(900, seed=2), NAMES, repeats=1, folds=3, holdout=0)
+    results = judge_outcomes(plan, outcomes(plan))
+    assert results.judged[0].name == "Blend"
+    outcome = results.judged[0].outcome
+    members = member_weights(outcome)
+    assert sum(m.weight for m in members) == pytest.approx(1.0)
+    assert {m.name for m in members} >= {"LogisticRegression"} and "%" in describe_members(outcome)
+
+
+def test_a_member_that_fails_is_left_out_and_without_any_member_the_blend_fails():
+    plan = make_plan(blobs(120), [*NAMES[:2], "Blend"], repeats=1, folds=3)
+    bayes, line, _, *baselines = outcomes(plan)
+    pending = {("Blend", i): (plan.learners[2], split) for i, split in enumerate(plan.splits)}
+    lame = replace(bayes, folds=bayes.folds[:2], failure="ArithmeticError")
+    for i, (task, _) in enumerate(run._blend_tasks(plan, pending, (lame, line, *baselines))):
+        assert task.folds == {"LogisticRegression": line.folds[i]}
+        (result, _) = task.function(plan.data, *task[1:])
+        assert result.parameters == {"LogisticRegression": (1.0, line.folds[i].parameters)}
+        assert result.scores == pytest.approx(line.folds[i].scores)
+    (none, *_) = run._blend_tasks(plan, pending, (lame, replace(line, failure="too")))
+    assert none[0].function(plan.data, *none[0][1:]) == ("no member finished", ())
+
+
+def test_few_rows_are_enough_for_weights(monkeypatch):
+    monkeypatch.setattr(fold, "MAX_BLEND_ROWS", 60)
+    data = two_halves(400)
+    plan = make_plan(data, NAMES, repeats=1, folds=3, holdout=0)
+    found = evaluate_fold(data, plan.learners[0], plan.splits[0], plan)
+    assert 55 <= len(found.inner) <= 70 and 55 <= len(found.fitted) <= 70 and found.inner.dtype == np.float32
+
+
+# The model
+
+
+def test_a_winning_blend_is_saved_and_the_number_of_workers_changes_no_byte(tmp_path):
+    data = two_halves(300, seed=2)
+    plan = make_plan(data, NAMES, repeats=1, folds=3, holdout=0)
+    tables = []
+    for jobs in (1, 2):
+        out = tmp_path / str(jobs)
+        out.mkdir()
+        with Journal.create(":memory:", {}) as journal, make_workers(data, jobs) as workers:
+            run_pending(plan, journal, workers)
+            results = judge_outcomes(plan, read_outcomes(plan, journal))
+            outputs = write_outputs(results, out, journal, workers)
+        assert results.judged[0].name == "Blend" and outputs.model is not None, outputs.reason
+        tables.append(((out / "results.json").read_bytes(), load_model(outputs.model)))
+    assert tables[0][0] == tables[1][0]
+    P, Q = (model.pipeline.predict_proba(data.X) for _, model in tables)
+    assert np.array_equal(P, Q)
+    used = members_to_tune(results)
+    choices = {member.name: tune(data, member, plan.rows, plan) for member in used}
+    serial, choice = tune_and_fit(data, results.judged[0].outcome.learner, plan.rows, plan, choices)
+    assert np.array_equal(P, serial.predict_proba(data.X))
+    card = tables[0][1].card
+    assert card["method"] == "Blend" and set(card["chosen"]) == set(choice.parameters)
+    assert tables[0][1].pipeline.classes_.tolist() == ["no", "yes"]
+    assert any(": numbers" in line for line in card["treatment"])
+    page = (tmp_path / "1" / "report.md").read_text(encoding="utf-8")
+    assert "Members of the blend" in page and "Chosen settings" in page
