@@ -130,6 +130,11 @@ def test_the_plan_names_groups(tmp_path):
     assert "12 groups of 'patient': the rows of a group are never in both parts of a split" in shown.stdout
 
 
+def test_the_plan_names_copies(tmp_path):
+    shown = run("study", table(tmp_path, 80, x=lambda i: i % 60 * 37 % 61 + 0.5, z=lambda i: i % 60), *DRY)
+    assert "20 rows equal an earlier one in all columns: they share its part of every split" in shown.stdout
+
+
 def test_the_plan_names_the_order_of_time(tmp_path):
     path = table(tmp_path, day=lambda i: f"2020-{i // 28 + 1:02d}-{i % 28 + 1:02d}")
     shown = run("study", path, *DRY, "--time", "day", "--holdout", "0.2")

@@ -220,6 +220,9 @@ def _describe_plan(plan: Plan) -> list[str]:
     if plan.halving:
         tuned += ", halved over rows"
     lines = [f"{outer}, {tuned if most > 1 else 'defaults only, nothing is tuned'}, seed {plan.seed}"]
+    if data.copies:
+        equal = f"{format_count(data.copies, 'row')} {'equals' if data.copies == 1 else 'equal'} an earlier one"
+        lines.append(f"{equal} in all columns: they share its part of every split")
     if data.groups is not None:
         groups = format_count(len(np.unique(data.groups)), "group")
         lines.append(f"{groups} of {data.group_column!r}: the rows of a group are never in both parts of a split")
