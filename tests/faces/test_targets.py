@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from fivefold.baselines import MeanRegressor
 from fivefold.cli.app import app
 from fivefold.cli.study_session import StudyOptions
+from fivefold.study.preparation.log_target import LogTargetRegressor
 
 
 @pytest.fixture(autouse=True)
@@ -326,3 +328,66 @@ def test_what_the_option_cannot_mean_is_refused(tmp_path, words, said):
 def test_the_command_of_a_study_repeats_all_that_was_said_about_the_target():
     asked = StudyOptions("t.csv", "last", header=False, rare_classes="merge:5")
     assert asked.command == "fivefold study t.csv --target last --seed 0 --no-header --rare-classes merge:5"
+
+
+# The logarithm of a skewed target
+
+
+def priced(tmp_path, n=240, shift=0.0):
+    """Prices whose logarithms are sums, with errors of equal size on that scale."""
+    rng = np.random.default_rng(0)
+    u, v = rng.normal(size=(2, n))
+    price = np.exp(1.2 * u - 0.8 * v + 0.2 * rng.normal(size=n)) + shift
+    return written(tmp_path, "u,v,price", *(f"{a:.6f},{b:.6f},{c:.6f}" for a, b, c in zip(u, v, price, strict=True)))
+
+
+def studied(path, *options):
+    out = path.parent / "out"
+    words = ["--methods", "Ridge", "--folds", "3", "--repeats", "1", "--jobs", "1", "--out", out, "--overwrite"]
+    shown = run("study", path, "--target", "price", *words, *options)
+    assert shown.exit_code == 0, shown.output
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    return shown.stdout, {learner["name"]: learner for learner in results["learners"]}, out
+
+
+def test_the_logarithm_of_a_skewed_target_is_tried_in_every_fold_and_kept_where_it_helps(tmp_path):
+    shown, learners, out = studied(priced(tmp_path))
+    assert "'price' is skewed: its logarithm is tried" in " ".join(shown.split())
+    assert "log_target=mean" in shown
+    for fold in learners["Ridge"]["folds"]:
+        assert fold["parameters"]["log_target"] == "mean"
+        (with_logarithm,) = [loss for setting, loss in fold["tried"] if "log_target" in setting]
+        assert with_logarithm < min(loss for setting, loss in fold["tried"] if "log_target" not in setting)
+    assert learners["Ridge"]["summary"]["r2"]["mean"] > 0.8  # without the logarithm it is below 0.5
+    assert all("log_target" not in fold["parameters"] for fold in learners["MeanRegressor"]["folds"])
+    card = run("card", out / "model.skops").stdout
+    assert "its logarithm is learned; a prediction is the exponential, times the mean of exp(residual)" in card
+    new = written(tmp_path, "u,v", "-9,9", "9,-9", "0,0", name="new.csv")
+    predictions = run("predict", out / "model.skops", new).stdout.splitlines()[1:]
+    low, high, middle = (float(line.split(",")[-1]) for line in predictions)
+    assert 0 < low < middle < high < 2000  # far from the training rows it stays near their range
+
+
+def test_the_median_is_predicted_where_absolute_errors_are_judged(tmp_path):
+    _, learners, _ = studied(priced(tmp_path), "--metric", "mae")
+    assert all(fold["parameters"]["log_target"] == "median" for fold in learners["Ridge"]["folds"])
+
+
+@pytest.mark.parametrize("shift", [-0.5, 40.0], ids=["some are negative", "hardly skewed on either scale"])
+def test_other_targets_are_left_as_they_are(tmp_path, shift):
+    path = priced(tmp_path, shift=shift)
+    if shift > 0:  # symmetric
+        frame = pl.read_csv(path).with_columns(price=40 + pl.col("u") - pl.col("v"))
+        frame.write_csv(path)
+    shown, learners, _ = studied(path)
+    assert "logarithm" not in shown
+    assert all("log_target" not in setting for fold in learners["Ridge"]["folds"] for setting, _ in fold["tried"])
+
+
+def test_duans_factor_makes_the_mean_of_the_predictions_that_of_the_target():
+    """Of a constant model exactly: exp(mean z) * mean exp(z - mean z) = mean y."""
+    y = np.random.default_rng(0).lognormal(size=50)
+    X = np.zeros((50, 1))
+    assert LogTargetRegressor(MeanRegressor()).fit(X, y).predict(X)[0] == pytest.approx(y.mean(), rel=1e-12)
+    median = LogTargetRegressor(MeanRegressor(), "median").fit(X, y).predict(X)[0]
+    assert median == pytest.approx(np.exp(np.log(y).mean()), rel=1e-12)

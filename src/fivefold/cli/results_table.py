@@ -229,6 +229,8 @@ def _describe_plan(plan: Plan) -> list[str]:
     if data.time is not None:
         latest = ", the hold-out is the latest part" if len(plan.holdout) else ""
         lines.append(f"in order of {data.time_column!r}: training rows come before test rows{latest}")
+    if plan.log_target:
+        lines.append(f"{data.target!r} is skewed: its logarithm is tried with the settings that the inner folds choose")
     return lines
 
 

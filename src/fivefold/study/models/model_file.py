@@ -36,7 +36,10 @@ TRUSTED_TYPES = frozenset(
     f"{encoders.__name__}.{name}"
     for name, thing in vars(encoders).items()
     if (isinstance(thing, type) and issubclass(thing, encoders.Encoder)) or thing is encoders._level_name
-) | {"fivefold.study.models.m_estimate.MEstimateClassifier"}
+) | {
+    "fivefold.study.models.m_estimate.MEstimateClassifier",
+    "fivefold.study.preparation.log_target.LogTargetRegressor",
+}
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from fivefold.study.planning.plan import Plan, make_plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import derive_seed
 from fivefold.study.preparation.column_transformer import describe_treatment
+from fivefold.study.preparation.log_target import describe_log_target
 from fivefold.study.running.fold import REFIT_INDEX, SettingChoice, fit_pipeline, tune_and_fit
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
 
@@ -146,8 +147,9 @@ def _model_with_card(
 def _describe_treatment(learner: Learner, setting: Setting, data: Data) -> list[str]:
     """How the columns are prepared; for a blend, by member."""
     if not learner.members:
-        return describe_treatment(learner.takes, data)
-    return [f"{m.name}: {line}" for m in learner.present(setting) for line in describe_treatment(m.takes, data)]
+        return [*describe_treatment(learner.takes, data), *describe_log_target(data.target, setting)]
+    members = [(m.name, _describe_treatment(m, setting[m.name].setting, data)) for m in learner.present(setting)]
+    return [f"{name}: {line}" for name, lines in members for line in lines]
 
 
 def _check_parameters(learner: Learner, parameters: Setting) -> None:

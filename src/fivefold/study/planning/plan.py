@@ -34,6 +34,7 @@ from fivefold.study.planning.portfolio import (
 )
 from fivefold.study.planning.splits import Split, class_sizes, draw_holdout, outer_splits, rows_outside
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
+from fivefold.study.preparation.log_target import is_skewed
 from fivefold.study.tables.dataset import BadInput, Data
 from fivefold.study.tables.table import quote_list
 from fivefold.study.tables.target import MIN_CLASS_ROWS
@@ -61,6 +62,7 @@ class Options:
     draws: int = MAX_SETTINGS  # settings tried per learner, the defaults among them
     own_draws: Mapping[str, int] = field(default_factory=dict)  # the same for single learners, as a budget allows
     without: Mapping[str, str] = field(default_factory=dict)  # learners to leave out, and why
+    log_target: bool = False  # may the logarithm of a skewed target be tried? Not in studies begun by older versions
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Plan:
     costs: Mapping[str, FitCost] = field(default_factory=dict)  # measured costs, by learner
     classes: np.ndarray | None = None  # the labels, sorted; None for regression
     codes: np.ndarray | None = None  # (n,) index of the label of each row among them
+    log_target: bool = False  # is the logarithm of the target tried, too?
 
     def coded(self, data: Data) -> Data:
         """The table with codes 0, 1, ... in place of labels, since text is slow to compare."""
@@ -138,9 +141,8 @@ def make_plan(
     holdout: float | None = None,
 ) -> Plan:
     """Plan a study of the named methods, or of the portfolio; the baselines are always included."""
-    return plan_from_options(
-        data, Options(tuple(names), score=score, seed=seed, folds=folds, repeats=repeats, holdout=holdout)
-    )
+    options = Options(tuple(names), score=score, seed=seed, folds=folds, repeats=repeats, holdout=holdout)
+    return plan_from_options(data, replace(options, log_target=True))
 
 
 def plan_from_options(data: Data, options: Options) -> Plan:
@@ -190,6 +192,7 @@ def plan_from_options(data: Data, options: Options) -> Plan:
         blend=blend is not None,
         classes=classes,
         codes=codes,
+        log_target=options.log_target and not data.task.is_classification and is_skewed(data.y[rows]),
     )
 
 
@@ -216,7 +219,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
             "splits": [[s.repeat, s.fold, len(s.train), len(s.test)] for s in plan.splits],
             "digest": _fingerprint(*(part for s in plan.splits for part in (s.train, s.test))),
         },
-        "inner": {"folds": plan.inner_folds, "halving": plan.halving},
+        "inner": {"folds": plan.inner_folds, "halving": plan.halving, "log_target": plan.log_target},
         "copies": data.copies,
         "holdout": {"rows": len(plan.holdout), "digest": _fingerprint(plan.holdout)},
         "scores": [score.name for score in plan.scores],

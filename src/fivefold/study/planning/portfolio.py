@@ -24,6 +24,7 @@ from fivefold.ensemble.voting import VotingClassifier, VotingRegressor
 from fivefold.evaluation.protocols import TunableModel
 from fivefold.study.planning.hyperparameters import Setting, draw_settings, searched_ranges
 from fivefold.study.preparation.column_transformer import InputNeeds, input_needs
+from fivefold.study.preparation.log_target import LOG_TARGET
 from fivefold.study.tables.dataset import BadInput, Data
 from fivefold.study.tables.task import Task
 
@@ -95,6 +96,11 @@ class Learner:
         return next((i for i, name in enumerate(reversed(STRONG_LEARNERS), 1) if own.startswith(name)), 0)
 
     @property
+    def tries_logarithm(self) -> bool:
+        """Is it also fitted to the logarithm of a skewed target? Estimators of the user are used as they are."""
+        return self.prototype is None and not self.baseline
+
+    @property
     def growth(self) -> float | None:
         """The exponent of n that its time grows with; None if it has to be measured."""
         return self.method.card.growth if self.method in methods() else None
@@ -105,11 +111,12 @@ class Learner:
         return input_needs(self._prototype_or_default())
 
     def make(self, setting: Setting, seed: int) -> TunableModel:
-        """The unfitted estimator with this setting; `seed` sets every random_state in it."""
+        """The unfitted estimator with this setting, except LOG_TARGET; `seed` sets every random_state in it."""
         if self.members:
             inner = [(member.name, member.make(setting[member.name].setting, seed)) for member in self.present(setting)]
             return self.combine(inner, setting)
-        estimator = clone(self._prototype_or_default()).set_params(**setting)
+        own = {name: value for name, value in setting.items() if name != LOG_TARGET}
+        estimator = clone(self._prototype_or_default()).set_params(**own)
         names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
         return estimator.set_params(**dict.fromkeys(names, seed))
 

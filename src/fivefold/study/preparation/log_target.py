@@ -10,8 +10,9 @@ Duan (1983), Smearing estimate: a nonparametric retransformation method.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import log
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.stats import skew
@@ -24,6 +25,8 @@ from fivefold.evaluation.protocols import FittedModel, TunableModel
 LOG_TARGET = "log_target"  # the key of a setting; its value says what is predicted, the mean or the median
 MIN_SKEWNESS = 1.0  # of targets whose logarithm is tried; that of an exponential distribution is 2
 MAX_EXTRAPOLATION = 2.0  # predictions reach at most this multiple of the largest target, and this part of the smallest
+
+MEDIAN_SCORES = ("mae",)  # scores that the median minimises; the others ask for the mean
 
 Estimate = Literal["mean", "median"]
 
@@ -40,6 +43,20 @@ def is_skewed(y: Target) -> bool:
     if not (y > 0).all():
         return False
     return bool(skew(y) >= MIN_SKEWNESS and abs(skew(np.log(y))) < skew(y))
+
+
+def with_logarithm(setting: Mapping[str, Any], score: str) -> dict[str, Any]:
+    """The setting with the logarithm of the target; the score decides whether the mean or the median is predicted."""
+    estimate: Estimate = "median" if score in MEDIAN_SCORES else "mean"
+    return {**setting, LOG_TARGET: estimate}
+
+
+def describe_log_target(target: str, setting: Mapping[str, Any]) -> list[str]:
+    """What a setting does to the target: a line, or none."""
+    if LOG_TARGET not in setting:
+        return []
+    scaled = ", times the mean of exp(residual)" if setting[LOG_TARGET] == "mean" else ""
+    return [f"target ({target}): its logarithm is learned; a prediction is the exponential{scaled}"]
 
 
 class LogTargetRegressor(RegressorMixin, BaseEstimator):

@@ -112,6 +112,7 @@ def fold_seconds(plan: Plan, learner: Learner) -> float:
     first, *later = halving_rungs(count, int(n), halving=plan.halving)
     rungs = [first, *(Rung(min(count, rung.settings + 1), rung.share) for rung in later)]  # the defaults always go on
     rungs += [Rung(1, 1.0)] if learner.ranges and count > 1 else []  # about one value beyond the end of a range
+    rungs += [Rung(1, 1.0)] if plan.log_target and learner.tries_logarithm else []
     return cost.at(n) + sum(r.settings * inner * cost.at(r.share * n * (inner - 1) / inner) for r in rungs)
 
 

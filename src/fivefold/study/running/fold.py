@@ -26,6 +26,7 @@ from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import Split, TrainTestRows, derive_seed, inner_splits, subsample
 from fivefold.study.preparation.column_transformer import make_transformer
+from fivefold.study.preparation.log_target import LOG_TARGET, LogTargetRegressor, with_logarithm
 from fivefold.study.running.blend import as_predictions, blend_weights, weighted_mean
 from fivefold.study.tables.dataset import Data
 
@@ -249,13 +250,17 @@ def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, 
             dropped += [DroppedSetting(*one[:2], rung.share) for i, one in enumerate(found) if i not in kept]
             alive = [found[i].setting for i in kept]
     extended = _extend_ranges(learner, found, lambda settings: trials.run(settings, splits, keep=True))
+    at_edge = tuple(_settings_beyond(learner, found))
+    if plan.log_target and learner.tries_logarithm:
+        chosen = min(found, key=lambda one: one.loss).setting
+        found += trials.run([with_logarithm(chosen, plan.scores[0].name)], splits, keep=True)
     best = min(found, key=lambda one: one.loss)
     return SettingChoice(
         parameters=best.setting,
         tried=tuple((one.setting, one.loss) for one in found),
         dropped=tuple(dropped),
         extended=extended,
-        at_edge=tuple(_settings_beyond(learner, found)),
+        at_edge=at_edge,
         inner=best.predictions,
         seconds=trials.stopwatch.seconds,
     )
@@ -357,6 +362,8 @@ class _ByteCounter:
 def _make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int, rows: np.ndarray | None) -> Model:
     """The unfitted method, for these rows of the table."""
     estimator = learner.make(parameters, seed)
+    if LOG_TARGET in parameters:
+        return LogTargetRegressor(estimator, parameters[LOG_TARGET])
     if learner.smoothed:
         from fivefold.study.models.m_estimate import MEstimateClassifier  # slow to import
 
