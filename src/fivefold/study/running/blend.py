@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from fivefold.evaluation.scores import CachedPredictions, Score
-from fivefold.study.models.scoring import PrecomputedModel
+from fivefold.study.judging.score_intervals import PrecomputedModel
 
 MAX_ADDITIONS = 50  # members added in all; a weight is a multiple of 2 % or more
 MAX_IDLE_ADDITIONS = 10  # additions without a better mean after which to stop
