@@ -297,7 +297,8 @@ def test_two_classes_of_which_one_is_too_rare_are_refused_without_a_flag(tmp_pat
 
 
 def test_integers_are_merged_too_and_a_merged_class_is_known_when_the_model_is_evaluated(tmp_path):
-    lines = [f"{i % 2 * 5 + i * 7 % 3}.5,{(7, 9)[i % 2]}" for i in range(60)] + ["30.5,11", "30.5,12", "31.5,13"] * 2
+    lines = [f"{i % 2 * 5 + i * 7 % 3}.5,{(7, 9)[i % 2]}" for i in range(60)]
+    lines += [f"{30 + i / 2},{11 + i % 3}" for i in range(6)]
     path = written(tmp_path, "u,y", *lines)
     about, _ = fitted(path, "--target", "y", "--rare-classes", "merge", method="GaussianNB")
     assert about["schema"]["classes"] == ["7", "9", "other"] and about["schema"]["merged"] == ["11", "12", "13"]

@@ -1,11 +1,12 @@
 """How certain single predictions are: conformal intervals and sets from the predictions for unseen rows.
 
     regression        f(x) +- q,  q the conformal quantile of the absolute residuals of unseen rows
-    classification    the classes with 1 - p(k | x) <= q,  q that of 1 - p(true class)
+    classification    the most probable class, and every k with 1 - p(k | x) <= q,  q that of 1 - p(true class)
 
 The models of the folds stand in for the saved one, which has more rows to learn from; so the level is meant, not
 guaranteed, and it is tested: every fold gets the q of the other folds, and the share of its rows that are covered is
-counted. `evaluation.conformal` has the theory; it asks that rows be exchangeable.
+counted. `evaluation.conformal` has the theory; it asks that rows be exchangeable. The most probable class is always
+in the set, since an empty one helps nobody; a model that hardly errs covers more often than it says.
 """
 
 from __future__ import annotations
@@ -43,22 +44,34 @@ def prediction_ranges(plan: Plan, judged: LearnerResult) -> tuple[PredictionRang
 def _range_at(plan: Plan, folds: list[FoldResult], scores: list[np.ndarray], level: float) -> PredictionRange:
     others = [np.concatenate(scores[:j] + scores[j + 1 :]) for j in range(len(scores))]
     cuts = [_quantile(rest, level) for rest in others]
-    inside = np.concatenate([own <= cut for own, cut in zip(scores, cuts, strict=True)])
-    quantile, single = _quantile(np.concatenate(scores), level), None
-    size = 2 * quantile
-    if plan.classes is not None:
-        pairs = zip(folds, cuts, strict=True)
-        sizes = np.concatenate([(1 - np.asarray(fold.proba) <= cut).sum(axis=1) for fold, cut in pairs])
-        size, single = float(sizes.mean()), float((sizes == 1).mean())
-    return PredictionRange(level, quantile, float(inside.mean()), size, single)
+    quantile = _quantile(np.concatenate(scores), level)
+    if plan.classes is None:
+        inside = np.concatenate([own <= cut for own, cut in zip(scores, cuts, strict=True)])
+        return PredictionRange(level, quantile, float(inside.mean()), 2 * quantile, None)
+    sets = np.concatenate([class_sets(np.asarray(fold.proba), cut) for fold, cut in zip(folds, cuts, strict=True)])
+    truth = np.concatenate([_true_codes(plan, fold) for fold in folds])
+    sizes = sets.sum(axis=1)
+    covered = sets[np.arange(len(sets)), truth]
+    return PredictionRange(level, quantile, float(covered.mean()), float(sizes.mean()), float((sizes == 1).mean()))
+
+
+def class_sets(P: np.ndarray, quantile: float) -> np.ndarray:
+    """Is the class in the set? (n, K), from probabilities (n, K) and the largest 1 - p of a class in the set."""
+    inside = 1 - P <= quantile
+    inside[np.arange(len(P)), P.argmax(axis=1)] = True
+    return inside
 
 
 def _row_scores(plan: Plan, fold: FoldResult) -> np.ndarray:
     """How badly each test row fits its prediction."""
-    y = plan.data.y[fold.test]
     if plan.classes is None:
-        return np.abs(y - fold.predicted)
-    return 1 - np.asarray(fold.proba)[np.arange(len(y)), np.searchsorted(plan.classes, y)]
+        return np.abs(plan.data.y[fold.test] - fold.predicted)
+    return 1 - np.asarray(fold.proba)[np.arange(len(fold.test)), _true_codes(plan, fold)]
+
+
+def _true_codes(plan: Plan, fold: FoldResult) -> np.ndarray:
+    """The column of the true class among the probabilities of each test row."""
+    return np.searchsorted(plan.classes, plan.data.y[fold.test])
 
 
 def _quantile(scores: np.ndarray, level: float) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from fivefold.study.judging.column_effects import BACKGROUND_ROWS, row_contributions
+from fivefold.study.judging.prediction_ranges import class_sets
 from fivefold.study.models.model_file import ModelFile
 from fivefold.study.models.new_rows import NewRows
 from fivefold.study.tables.dataset import BadInput
@@ -81,6 +82,6 @@ def range_columns(model: ModelFile, predictions: pl.DataFrame, level: float) -> 
         centre = predictions["prediction"]
         return pl.DataFrame({f"low_{name}": centre - quantile, f"high_{name}": centre + quantile})
     labels = [str(label) for label in model.pipeline.classes_]
-    inside = 1 - predictions.select(f"p_{label}" for label in labels).to_numpy() <= quantile
+    inside = class_sets(predictions.select(f"p_{label}" for label in labels).to_numpy(), quantile)
     sets = ["|".join(label for label, held in zip(labels, row, strict=True) if held) for row in inside]
     return pl.DataFrame({f"set_{name}": pl.Series(sets, dtype=pl.String)})

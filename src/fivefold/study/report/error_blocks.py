@@ -72,8 +72,8 @@ def range_blocks(results: Results) -> list[Block]:
         return [title, Paragraph(said), TableBlock("Prediction intervals", ends, rows, name="intervals")]
     said = (
         "Instead of one class, a set of classes that holds the true one with the given probability (conformal "
-        "prediction): small sets mean that the model knows, large ones that it does not, and an empty set that the row "
-        f"is like none it has seen.{doubt}"
+        "prediction): small sets mean that the model knows, large ones that it does not. The most probable class is "
+        f"always in the set, so a model that hardly errs covers more often than the level says.{doubt}"
     )
     rows = tuple(
         (
