@@ -264,7 +264,7 @@ def test_leaves_are_counted_as_scikit_learn_counts_them():
     X, y = data_for_votes()
     ours, theirs = (
         MEstimateClassifier(one.set_params(max_depth=2, random_state=0)).fit(X, y)
-        for one in (DecisionTreeClassifier(), tree.DecisionTreeClassifier())
+        for one in (DecisionTreeClassifier(random_state=0), tree.DecisionTreeClassifier(random_state=0))
     )
     assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-12)
 

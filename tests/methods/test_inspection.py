@@ -142,7 +142,7 @@ class TestExactContributions:
     def test_linear_models_on_their_own_scale(self):
         model = Ridge(alpha=0.1).fit(DIABETES[:, :5], PROGRESS)
         X, B = DIABETES[:3, :5], DIABETES[50:62, :5]
-        found = shapley_values(model, X, B)
+        found = shapley_values(model, X, B, random_state=0)
         assert found.scale == "prediction" and found.standard_error is None
         assert_allclose(found.values, self.oracle(lambda Z: response(model, np.array(Z)), X, B), atol=1e-10)
         assert_allclose(found.predicted[:, 0], model.predict(X), rtol=1e-12)
@@ -159,7 +159,7 @@ class TestExactContributions:
     def test_two_classes_of_a_linear_model_are_explained_by_log_odds(self, model):
         model = model.fit(IRIS, np.where(TWO, "yes", "no"))
         X, B = IRIS[[0, 60]], IRIS[40:60]
-        found = shapley_values(model, X, B)
+        found = shapley_values(model, X, B, random_state=0)
         assert (found.scale, found.outputs.tolist()) == ("log-odds", ["yes"])
         oracle = self.oracle(lambda Z: logit(model.predict_proba(np.array(Z))[:, 1:]), X, B)
         assert_allclose(found.values, oracle, atol=1e-6)
@@ -188,7 +188,7 @@ class TestExactContributions:
         X = with_gaps(IRIS)
         model = model.fit(X, SPECIES)
         rows, B = X[[3, 70, 120]], X[::13]
-        found = shapley_values(model, rows, B, groups=groups)
+        found = shapley_values(model, rows, B, groups=groups, random_state=0)
         assert found.scale == "probability" and found.standard_error is None
         oracle = self.oracle(lambda Z: model.predict_proba(np.array(Z)), rows, B, groups)
         assert_allclose(found.values, oracle, atol=1e-12)
@@ -202,7 +202,7 @@ class TestExactContributions:
             HistGradientBoostingRegressor(max_iter=15, random_state=0),
         ):
             model.fit(X, PROGRESS)
-            found = shapley_values(model, rows, B)
+            found = shapley_values(model, rows, B, random_state=0)
             assert found.scale == "prediction" and found.standard_error is None
             oracle = self.oracle(lambda Z, m=model: response(m, np.array(Z)), rows, B)
             assert_allclose(found.values, oracle, atol=1e-9)
@@ -210,7 +210,7 @@ class TestExactContributions:
     def test_boosting_of_two_classes_is_explained_by_log_odds_and_of_more_by_sampling(self):
         model = HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(IRIS, SPECIES == 1)
         rows, B = IRIS[[0, 75]], IRIS[::15]
-        found = shapley_values(model, rows, B)
+        found = shapley_values(model, rows, B, random_state=0)
         assert found.scale == "log-odds" and found.standard_error is None
         oracle = self.oracle(lambda Z: model.decision_function(np.array(Z))[:, None], rows, B)
         assert_allclose(found.values, oracle, atol=1e-10)
@@ -230,7 +230,7 @@ class TestExactContributions:
         frame, y = categories()
         model = model.fit(frame, y)
         rows, B = frame[:2], frame[60:70]
-        found = shapley_values(model, rows, B)
+        found = shapley_values(model, rows, B, random_state=0)
         assert found.standard_error is None
         assert found.players == ("town", "size", "x", "z")
 
@@ -274,7 +274,9 @@ class TestSampledContributions:
         first, again, other = (shapley_values(model, IRIS[:2], IRIS[::9], random_state=s) for s in (1, 1, 2))
         assert_array_equal(first.values, again.values)
         assert not np.array_equal(first.values, other.values)
-        grouped = shapley_values(model, IRIS[:2], IRIS[::9], groups=["sepal", "sepal", "petal", "petal"])
+        grouped = shapley_values(
+            model, IRIS[:2], IRIS[::9], groups=["sepal", "sepal", "petal", "petal"], random_state=0
+        )
         assert grouped.players == ("sepal", "petal")
         oracle = [shapley(lambda Z: model.predict_proba(np.array(Z)), x, IRIS[::9], [0, 0, 1, 1]) for x in IRIS[:2]]
         assert_allclose(grouped.values, oracle, atol=1e-12)
@@ -282,12 +284,12 @@ class TestSampledContributions:
     def test_what_cannot_be_explained_is_refused_in_words(self):
         model = GaussianNB().fit(IRIS, SPECIES)
         with pytest.raises(ValueError, match="background has no rows"):
-            shapley_values(model, IRIS, IRIS[:0])
+            shapley_values(model, IRIS, IRIS[:0], random_state=0)
         with pytest.raises(ValueError, match="each of 4 columns; got 2"):
-            shapley_values(model, IRIS, IRIS, groups=["a", "b"])
+            shapley_values(model, IRIS, IRIS, groups=["a", "b"], random_state=0)
         two = DecisionTreeRegressor(random_state=0).fit(DIABETES, np.column_stack([PROGRESS, PROGRESS]))
         with pytest.raises(ValueError, match="one number per row"):
-            shapley_values(two, DIABETES[:1], DIABETES[:5])
+            shapley_values(two, DIABETES[:1], DIABETES[:5], random_state=0)
 
 
 class TestErrorsByGroup:

@@ -105,7 +105,8 @@ def shapley_values(
     >>> from fivefold.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
-    >>> print(shapley_values(model, X[:5], X, groups=["sepal", "sepal", "petal", "petal"]))
+    >>> flowers = ["sepal", "sepal", "petal", "petal"]
+    >>> print(shapley_values(model, X[:5], X, groups=flowers, random_state=0))
     5 rows, exact, probability; mean size of the contributions: petal 0.444, sepal 0
     """
     names = column_names(X) if groups is None else list(groups)

@@ -75,7 +75,7 @@ def has_votes(model: object) -> bool:
 
     Examples
     --------
-    >>> has_votes(KNeighborsClassifier()), has_votes(sklearn.ensemble.GradientBoostingClassifier())
+    >>> has_votes(KNeighborsClassifier()), has_votes(sklearn.ensemble.GradientBoostingClassifier(random_state=0))
     (True, False)
     """
     return vote_count.dispatch(type(model)) is not vote_count.dispatch(object)
