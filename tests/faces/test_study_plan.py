@@ -79,6 +79,7 @@ def test_the_holdout_takes_the_same_share_of_every_class_and_leaves_rare_ones_to
         ({"folds": 101}, "--folds is a number from 2 to 100"),
         ({"repeats": 0}, "--repeats is 1 or more"),
         ({"holdout": 0.6}, "--holdout is a share of the rows from 0 to 0.5"),
+        ({"margin": float("inf")}, "--margin is a difference of the deciding score, 0 or more; got inf"),
         ({"score": "beauty"}, "scored by log_loss, accuracy, balanced_accuracy, f1, auc or brier; got 'beauty'"),
     ],
 )

@@ -198,6 +198,7 @@ def test_margins_are_a_hundredth_of_what_knows_no_columns():
     data = blobs(120)
     assert practical_margin(make_plan(data, ["GaussianNB"]))[0] == pytest.approx(0.01 * np.log(2))
     assert practical_margin(make_plan(data, ["GaussianNB"], score="accuracy"))[0] == 0.01
+    assert practical_margin(make_plan(data, ["GaussianNB"], margin=0.2)) == (0.2, "was given by --margin")
     numbers = study_table(np.zeros((4, 1)) + np.arange(4)[:, None], np.array([0.0, 2.0, 4.0, 10.0] * 1))
     plan = replace(make_plan(blobs(120), ["GaussianNB"]), data=numbers, holdout=np.arange(0))
     assert practical_margin(replace(plan, scores=(SCORES["rmse"],)))[0] == pytest.approx(0.01 * np.std([0, 2, 4, 10]))

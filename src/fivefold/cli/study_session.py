@@ -58,6 +58,7 @@ class StudyOptions:
     folds: int | None = None
     repeats: int | None = None
     holdout: float | None = None
+    margin: float | None = None
     budget: float | None = None
     seed: int = 0
     column: Mapping[str, str] = field(default_factory=dict)
@@ -239,6 +240,7 @@ def _make_plan(asked: StudyOptions, data: Data) -> Plan:
         folds=asked.folds,
         repeats=asked.repeats,
         holdout=asked.holdout,
+        margin=asked.margin,
     )
 
 

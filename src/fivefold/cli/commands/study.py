@@ -40,6 +40,12 @@ def study(
         int | None, typer.Option(min=1, help="Repeats of the outer folds; the default depends on the number of rows.")
     ] = None,
     holdout: HOLDOUT_OPTION = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Learners whose scores differ by no more are practically equal; by default set by the target."
+        ),
+    ] = None,
     budget: Annotated[str | None, typer.Option(help="Time to spend on the study, such as 90s or 10min.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
@@ -76,6 +82,7 @@ def study(
             folds=folds,
             repeats=repeats,
             holdout=holdout,
+            margin=margin,
             budget=None if budget is None else parse_seconds(budget),
             seed=seed,
             column=parse_kinds(column or ()),

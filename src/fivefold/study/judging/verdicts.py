@@ -1,9 +1,9 @@
 """The winner against every other learner: worse, practically equal or undecided, and what the verdict rests on.
 
 `evaluation.comparison.with_best` decides; here the losses of a study are put before it, with a margin of practical
-equality: one hundredth of the loss of a model that knows no columns (of 1, for scores without such a loss). Beside the
-verdict stand two further looks at classifiers, which decide nothing: the difference of their Brier scores, which no
-single row can dominate, and McNemar's test of their classes.
+equality: the one that was asked for, or one hundredth of the loss of a model that knows no columns (of 1, for scores
+without such a loss). Beside the verdict stand two further looks at classifiers, which decide nothing: the difference of
+their Brier scores, which no single row can dominate, and McNemar's test of their classes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class WinnerComparison:
 
     best: str
     margin: float  # learners whose losses differ by no more than this are practically equal
-    margin_meaning: str  # what it is a hundredth of
+    margin_meaning: str  # where it comes from, as the end of a sentence
     alpha: float
     units: str  # what was drawn again: "178 rows", "12 groups", "61 blocks of 61 rows"; empty if rows say nothing
     verdicts: Mapping[str, Verdict]
@@ -69,17 +69,25 @@ class WinnerComparison:
 
 
 def practical_margin(plan: Plan) -> tuple[float, str]:
-    """The margin of practical equality for the deciding score, and what it is a hundredth of."""
+    """The margin of practical equality for the deciding score, and where it comes from."""
+    if plan.options.margin is not None:
+        return plan.options.margin, "was given by --margin"
+    unit, meaning = _score_unit(plan)
+    return MARGIN_SHARE * unit, f"is a hundredth of {meaning}"
+
+
+def _score_unit(plan: Plan) -> tuple[float, str]:
+    """The loss of a model that knows no columns, or 1 for scores without such a loss, and what it is."""
     score, y = plan.scores[0], plan.data.y[plan.rows]
     if score.name in ("log_loss", "brier"):
         shares = np.unique(y, return_counts=True)[1] / len(y)
         unit = -(shares @ np.log(shares)) if score.name == "log_loss" else 1 - shares @ shares
-        return MARGIN_SHARE * float(unit), f"the {score.title} of the shares of the classes"
+        return float(unit), f"the {score.title} of the shares of the classes"
     if score.name == "rmse":
-        return MARGIN_SHARE * float(np.std(y)), "the standard deviation of the target"
+        return float(np.std(y)), "the standard deviation of the target"
     if score.name == "mae":
-        return MARGIN_SHARE * float(np.abs(y - np.median(y)).mean()), "the mean deviation of the target from its median"
-    return MARGIN_SHARE, "the scale of the score"
+        return float(np.abs(y - np.median(y)).mean()), "the mean deviation of the target from its median"
+    return 1.0, "the scale of the score"
 
 
 def compare_with_winner(plan: Plan, ranked: Sequence[LearnerOutcome]) -> WinnerComparison | None:

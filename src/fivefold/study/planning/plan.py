@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -62,6 +63,7 @@ class Options:
     draws: int = MAX_SETTINGS  # settings tried per learner, the defaults among them
     own_draws: Mapping[str, int] = field(default_factory=dict)  # the same for single learners, as a budget allows
     without: Mapping[str, str] = field(default_factory=dict)  # learners to leave out, and why
+    margin: float | None = None  # of practical equality, in units of the deciding score; None: by the table
     log_target: bool = False  # may the logarithm of a skewed target be tried? Not in studies begun by older versions
 
 
@@ -139,10 +141,20 @@ def make_plan(
     folds: int | None = None,
     repeats: int | None = None,
     holdout: float | None = None,
+    margin: float | None = None,
 ) -> Plan:
     """Plan a study of the named methods, or of the portfolio; the baselines are always included."""
-    options = Options(tuple(names), score=score, seed=seed, folds=folds, repeats=repeats, holdout=holdout)
-    return plan_from_options(data, replace(options, log_target=True))
+    options = Options(
+        tuple(names),
+        score=score,
+        seed=seed,
+        folds=folds,
+        repeats=repeats,
+        holdout=holdout,
+        margin=margin,
+        log_target=True,
+    )
+    return plan_from_options(data, options)
 
 
 def plan_from_options(data: Data, options: Options) -> Plan:
@@ -264,6 +276,8 @@ def _check_options(data: Data, options: Options) -> None:
         raise BadInput(f"--repeats is 1 or more; got {options.repeats}")
     if options.holdout is not None and not 0 <= options.holdout <= 0.5:
         raise BadInput(f"--holdout is a share of the rows from 0 to 0.5; got {options.holdout:g}")
+    if options.margin is not None and not 0 <= options.margin < math.inf:
+        raise BadInput(f"--margin is a difference of the deciding score, 0 or more; got {options.margin:g}")
 
 
 def _holdout_share(data: Data, options: Options) -> float:

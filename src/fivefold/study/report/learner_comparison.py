@@ -91,7 +91,7 @@ def _rule(found: WinnerComparison) -> str:
     return (
         "A learner is worse if an interval lies above the margin of practical equality, "
         f"{format_significant(found.margin)}; practically equal if one lies within it; undecided otherwise. The margin "
-        f"is a hundredth of {found.margin_meaning}."
+        f"{found.margin_meaning}."
     )
 
 
