@@ -44,6 +44,12 @@ HOLDOUT_OPTION = Annotated[
     float | None,
     typer.Option(min=0, max=0.5, help="Share of rows to lock away; by default 0.2 if there are at least 500 rows."),
 ]
+MARGIN_OPTION = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Learners whose scores differ by no more are practically equal; by default set by the target."
+    ),
+]
 SPLIT_COPIES_OPTION = Annotated[
     bool, typer.Option("--split-copies", help="Split identical rows like others; by default they share a fold.")
 ]

@@ -14,6 +14,7 @@ from fivefold.cli.options import (
     HEADER_OPTION,
     HOLDOUT_OPTION,
     JSON_OPTION,
+    MARGIN_OPTION,
     METHODS_OPTION,
     RARE_CLASSES_OPTION,
     REFIT_OPTION,
@@ -40,12 +41,7 @@ def study(
         int | None, typer.Option(min=1, help="Repeats of the outer folds; the default depends on the number of rows.")
     ] = None,
     holdout: HOLDOUT_OPTION = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            min=0, help="Learners whose scores differ by no more are practically equal; by default set by the target."
-        ),
-    ] = None,
+    margin: MARGIN_OPTION = None,
     budget: Annotated[str | None, typer.Option(help="Time to spend on the study, such as 90s or 10min.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
