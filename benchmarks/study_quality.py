@@ -1,31 +1,43 @@
-"""The model that a study chooses, on rows it never saw, beside the defaults of other libraries.
+"""The model that a study chooses, on rows it never saw, beside the defaults of other libraries and AutoGluon.
 
-    python -m benchmarks.study_quality --tables FOLDER [--only adult,sonar] [--seeds 3] [--budget 600s] [--out FILE]
+    python -m benchmarks.study_quality --tables FOLDER [--jobs 7] [--threads 2] [--seconds 60] [--out FILE]
+    python -m benchmarks.study_quality --table [--out FILE]
 
-Every table is split 70 to 30 at random, by class where there are classes, once per seed. `fivefold study` gets the
-larger part as a file, as a user would give it, and its model predicts the other part. The rivals get the same parts:
-scikit-learn's defaults with columns prepared as its documentation advises, XGBoost's default, and AutoGluon with the
-time that the study took, where they are installed. A difference is given with its standard error over the test rows.
+Copies of rows are removed, then every table is split 70 to 30 at random, by class where there are classes, once per
+seed; parts of more than --rows rows are cut to that many, at random. `fivefold study` gets the larger part as a file,
+as a user would give it, with --seconds as its budget, and its model predicts the other part. The rivals get the same
+parts: scikit-learn's defaults with columns prepared as its documentation advises, XGBoost's default, and AutoGluon,
+whose time limit is the time that the study took. Everyone has --threads threads, and --jobs processes run at a time.
 
-One line of JSON per table and seed goes to FILE as it is done; what is in FILE already is not done again. At the end a
-table in Markdown is printed. Tables that are not in FOLDER are skipped with a note; ten others need no file.
+A line of JSON per table, seed and contestant goes to FILE as soon as it is done; what is in FILE is not done again, so
+a run may be stopped at any time, or by --deadline. Studies come first, then the defaults, then AutoGluon, the large
+tables before the small. AutoGluon needs older packages: --autogluon names the Python that has it. What a process
+printed is in the folder FILE.logs. With --table nothing runs: what is in FILE is printed as tables in Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
+import subprocess
+import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from sklearn import datasets
-from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -41,21 +53,41 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
-from fivefold.cli.study_session import RunOptions, StudyOptions, parse_seconds, run_study
-from fivefold.study.models.model_file import load_model
-from fivefold.study.models.new_rows import read_new_rows
-
 TARGET = "target"
 TEST_SHARE = 0.3
 MIN_PROBABILITY = 1e-15  # as in the study's log loss
+KEPT_DIGITS = 6  # significant digits of a row's loss in the file
+SPARE_SECONDS = 60.0  # a process is stopped after four times --seconds and this
+
 FILES = {  # name: file, has it a header, target, is the target a number
     "adult": ("adult.csv", True, "income", False),
-    "sonar": ("sonar.csv", False, "column_61", False),
     "phoneme": ("phoneme.csv", False, "column_6", False),
-    "german": ("german.csv", False, "column_21", False),
-    "abalone": ("abalone.csv", False, "column_9", True),
     "winequality": ("winequality-white.csv", False, "column_12", True),
+    "abalone": ("abalone.csv", False, "column_9", True),
+    "german": ("german.csv", False, "column_21", False),
+    "sonar": ("sonar.csv", False, "column_61", False),
 }
+BUNDLED = {"digits": False, "breast_cancer": False, "diabetes": True, "wine": False, "iris": False}
+GENERATED: Mapping[str, tuple[Callable[..., Any], dict[str, Any], bool]] = {
+    "hastie": (datasets.make_hastie_10_2, {"n_samples": 4000}, False),
+    "hypercube": (
+        datasets.make_classification,
+        {"n_samples": 3000, "n_features": 30, "n_informative": 8, "n_classes": 3},
+        False,
+    ),
+    "friedman1": (datasets.make_friedman1, {"n_samples": 2000, "noise": 1.0}, True),
+    "moons": (datasets.make_moons, {"n_samples": 1000, "noise": 0.3}, False),
+}
+TABLES = [  # the longest first
+    *("adult", "digits", "phoneme", "winequality", "hypercube", "hastie", "abalone", "friedman1"),
+    *("german", "moons", "breast_cancer", "sonar", "diabetes", "wine", "iris"),
+]
+STUDY = "study"
+DEFAULTS = ("HistGradientBoosting", "RandomForest", "ExtraTrees", "SVM", "linear", "XGBoost")
+AUTOGLUON = {"AutoGluon medium": "medium_quality", "AutoGluon best": "best_quality"}
+CONTESTANTS = (STUDY, *DEFAULTS, *AUTOGLUON)
+Contest = Callable[[], tuple[np.ndarray, str]]  # predictions for the test rows, and what was chosen
+STAGES = ((STUDY,), DEFAULTS, *((name,) for name in AUTOGLUON))  # each in a process of its own, in this order
 
 
 @dataclass(frozen=True)
@@ -65,6 +97,7 @@ class Split:
     train: pl.DataFrame
     test: pl.DataFrame
     regression: bool
+    rows: int  # of the whole table, without copies
 
     @property
     def y(self) -> np.ndarray:
@@ -74,122 +107,277 @@ class Split:
     def truth(self) -> np.ndarray:
         return self.test[TARGET].to_numpy()
 
+    @property
+    def text(self) -> list[str]:
+        """Names of the columns of text."""
+        return [name for name, kind in self.train.drop(TARGET).schema.items() if kind == pl.String]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one process does."""
+
+    table: str
+    seed: int
+    contestants: tuple[str, ...]
+
+    @property
+    def log(self) -> str:
+        return f"{self.table}-{self.seed}-{'-'.join(self.contestants)[:24]}.log".replace(" ", "_")
+
+
+@dataclass
+class Run:
+    """The processes, and the file that their results go to."""
+
+    asked: argparse.Namespace
+    end: float
+    done: list[dict[str, Any]]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def tasks(self) -> Iterator[Task]:
+        """What is not done, in the order in which it is started."""
+        done = {(entry["table"], entry["seed"], entry["contestant"]) for entry in self.done if "losses" in entry}
+        wanted = self.asked.only.split(",") if self.asked.only else TABLES
+        named = self.asked.contestants.split(",") if self.asked.contestants else CONTESTANTS
+        for stage in STAGES:
+            for seed in range(self.asked.seeds):
+                for table in (table for table in TABLES if table in wanted):
+                    missing = [name for name in stage if name in named and (table, seed, name) not in done]
+                    if missing:
+                        yield Task(table, seed, tuple(missing))
+
+    def run(self, task: Task) -> None:
+        """Run a process, and keep every line of its output as it comes; a failure is a line, too."""
+        seconds = self.seconds_for(task)
+        remaining = self.end - time.monotonic()
+        if remaining < seconds:
+            return
+        python = self.asked.autogluon if task.contestants[0] in AUTOGLUON else sys.executable
+        command = [python, "-m", "benchmarks.study_quality", "--tables", str(self.asked.tables)]
+        command += ["--rows", str(self.asked.rows), "--threads", str(self.asked.threads), "--seconds", str(seconds)]
+        command += ["--task", task.table, str(task.seed), ",".join(task.contestants)]
+        threads = str(self.asked.threads)
+        limits = {f"{library}_NUM_THREADS": threads for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+        limits |= {"LOKY_MAX_CPU_COUNT": threads, "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore"}
+        logs = Path(f"{self.asked.out}.logs")
+        logs.mkdir(exist_ok=True)
+        with (logs / task.log).open("w", encoding="utf-8") as log:
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | limits, start_new_session=True
+            )
+            limit = min(remaining, 4 * seconds + SPARE_SECONDS)
+            stop = threading.Timer(limit, os.killpg, (process.pid, signal.SIGKILL))
+            stop.start()
+            lines = 0
+            for line in process.stdout or ():
+                self.keep(json.loads(line))
+                lines += 1
+            code = process.wait()
+            stop.cancel()
+        for name in task.contestants[lines:]:
+            about = {"table": task.table, "seed": task.seed, "contestant": name}
+            self.keep(about | {"failed": f"the process ended with code {code} ({limit:.0f} s were allowed)"})
+
+    def seconds_for(self, task: Task) -> float:
+        """The budget; AutoGluon has the time that the study took, once that is known."""
+        if task.contestants[0] in AUTOGLUON:
+            for entry in self.done:
+                if (entry["table"], entry["seed"], entry["contestant"]) == (task.table, task.seed, STUDY):
+                    return float(entry.get("seconds", self.asked.seconds))
+        return float(self.asked.seconds)
+
+    def keep(self, entry: dict[str, Any]) -> None:
+        """Add a line to the file, and print it in short."""
+        with self.lock:
+            self.done.append(entry)
+            with self.asked.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+            about = f"{entry['table']} {entry['seed']} {entry['contestant']}:"
+            print(about, entry.get("failed") or f"{entry['loss']:.4g} in {entry['seconds']:.1f} s", flush=True)
+
 
 def main() -> None:
-    """Run what is missing, then print the table."""
+    """Run what is missing, then print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=Path, default=Path("tables"))
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="names of tables, separated by commas")
+    parser.add_argument("--contestants", default="", help=", ".join(CONTESTANTS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--budget", default="")
-    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument(
+        "--deadline", type=float, default=float("inf"), help="seconds after which everything is stopped"
+    )
+    parser.add_argument("--autogluon", default=sys.executable)
     parser.add_argument("--out", type=Path, default=Path("study_quality.jsonl"))
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--task", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    done = _read(asked.out)
-    for name, make in tables(asked.tables):
-        if asked.only and name not in asked.only.split(","):
-            continue
-        for seed in range(asked.seeds):
-            if not any(entry["table"] == name and entry["seed"] == seed for entry in done):
-                budget = parse_seconds(asked.budget) if asked.budget else None
-                entry = {"table": name, "seed": seed, **compare(split_table(make(), seed), seed, budget, asked.jobs)}
-                done.append(entry)
-                with asked.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(entry) + "\n")
-                print(json.dumps(entry), flush=True)
-    print(markdown(done))
+    if asked.task:
+        name, seed, contestants = asked.task
+        run_task(Task(name, int(seed), tuple(contestants.split(","))), asked)
+        return
+    if not asked.table:
+        run = Run(asked, time.monotonic() + asked.deadline, _read(asked.out))
+        with ThreadPoolExecutor(asked.jobs) as pool:
+            list(pool.map(run.run, run.tasks()))
+    print(markdown(_read(asked.out)))
 
 
-def tables(folder: Path) -> Iterator[tuple[str, Callable[[], tuple[pl.DataFrame, bool]]]]:
-    """Names, and functions that give a frame with its target and whether that is a number."""
-    for name, (file, header, target, regression) in FILES.items():
-        if (path := folder / file).is_file():
-            yield name, lambda p=path, h=header, t=target, r=regression: (_read_csv(p, h, t), r)  # type: ignore[misc]
-        else:
-            print(f"{name} is skipped: there is no {path}")
-    for name in ("iris", "wine", "breast_cancer", "digits", "diabetes"):
-        yield name, lambda n=name: (_bundled(n), n == "diabetes")  # type: ignore[misc]
-    made = {
-        "friedman1": (datasets.make_friedman1, {"n_samples": 2000, "noise": 1.0}),
-        "friedman3": (datasets.make_friedman3, {"n_samples": 2000, "noise": 0.1}),
-        "hastie": (datasets.make_hastie_10_2, {"n_samples": 4000}),
-        "moons": (datasets.make_moons, {"n_samples": 1000, "noise": 0.3}),
-        "hypercube": (
-            datasets.make_classification,
-            {"n_samples": 3000, "n_features": 30, "n_informative": 8, "n_classes": 3},
-        ),
-    }
-    for name, (function, options) in made.items():
-        yield name, lambda f=function, o=options, n=name: (_frame(*f(**o, random_state=0)), n.startswith("fried"))  # type: ignore[misc]
-
-
-def split_table(table: tuple[pl.DataFrame, bool], seed: int) -> Split:
-    """The two parts, with the classes in the same proportions."""
-    frame, regression = table
-    if not regression:
-        frame = frame.with_columns(pl.col(TARGET).cast(pl.String).map_elements(lambda y: f"class {y}", pl.String))
-    strata = None if regression else frame[TARGET].to_numpy()
-    train, test = train_test_split(np.arange(len(frame)), test_size=TEST_SHARE, random_state=seed, stratify=strata)
-    return Split(frame[np.sort(train)], frame[np.sort(test)], regression)
-
-
-def compare(split: Split, seed: int, budget: float | None, jobs: int | None) -> dict[str, Any]:
-    """Losses, second scores and seconds of the study and of every rival, and the study's difference from the best."""
-    losses, found = dict[str, np.ndarray](), dict[str, Any]()
-    study_seconds = 0.0
-    for name, run in contestants(split, seed, budget, jobs).items():
-        start = time.perf_counter()
+def run_task(task: Task, asked: argparse.Namespace) -> None:
+    """Fit and judge the contestants of a task; a line of JSON for each on what was the standard output."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print
+    warnings.simplefilter("ignore")
+    split = split_table(load_table(task.table, asked.tables), task.seed, asked.rows)
+    about = {"table": task.table, "seed": task.seed, "regression": split.regression, "rows": split.rows}
+    about |= {"train_rows": len(split.train), "test_rows": len(split.test), "threads": asked.threads}
+    for name in task.contestants:
+        entry = about | {"contestant": name, "limit": asked.seconds}
         try:
-            answer, about = run(study_seconds)
-        except ImportError as error:
-            found[name] = {"absent": str(error)}
-            continue
-        seconds = time.perf_counter() - start
-        study_seconds = study_seconds or seconds
-        losses[name] = row_losses(split, answer)
-        found[name] = {"loss": _mean(split, losses[name]), "second": second_score(split, answer), "seconds": seconds}
-        found[name] |= {"chosen": about} if about else {}
-    defaults = [name for name in losses if name != "study" and not name.startswith("AutoGluon")]
-    best = min(defaults, key=lambda name: float(losses[name].mean()))
-    apart = losses["study"] - losses[best]
-    error = float(apart.std(ddof=1) / np.sqrt(len(apart)))
-    return {"scores": found, "best_default": best, "difference": float(apart.mean()), "standard_error": error}
+            run = contestant(name, split, task.seed, asked.threads, asked.seconds)
+            start = time.perf_counter()
+            answer, chosen = run()
+            seconds = time.perf_counter() - start
+            losses = row_losses(split, answer)
+            entry |= {"loss": _mean(split.regression, losses), "second": second_score(split, answer)}
+            entry |= {"seconds": round(seconds, 2), "chosen": chosen}
+            entry |= {"losses": [float(f"{loss:.{KEPT_DIGITS}g}") for loss in losses]}
+        except Exception as error:  # the others still run
+            entry |= {"failed": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(entry) + "\n")
+        answers.flush()
 
 
-def contestants(split: Split, seed: int, budget: float | None, jobs: int | None) -> dict[str, Callable[[float], Any]]:
-    """Functions of the seconds that the study took: predictions for the test rows, and a word about the model."""
-    rivals: dict[str, Callable[[float], Any]] = {
-        name: (lambda _, m=model: (_fit_predict(m, split), "")) for name, model in defaults(split, seed).items()
-    }
-    rivals["XGBoost"] = lambda _: (_xgboost(split, seed), "")
-    for preset in ("medium_quality", "best_quality"):
-        rivals[f"AutoGluon {preset}"] = lambda seconds, p=preset: (_autogluon(split, p, seconds), "")
-    return {"study": lambda _: _study(split, seed, budget, jobs), **rivals}
+def load_table(name: str, folder: Path) -> tuple[pl.DataFrame, bool]:
+    """The table with its target, and whether that is a number."""
+    if name in FILES:
+        file, header, target, regression = FILES[name]
+        return pl.read_csv(folder / file, has_header=header, infer_schema_length=None).rename(
+            {target: TARGET}
+        ), regression
+    if name in BUNDLED:
+        return _frame(*getattr(datasets, f"load_{name}")(return_X_y=True)), BUNDLED[name]
+    make, options, regression = GENERATED[name]
+    return _frame(*make(**options, random_state=0)), regression
 
 
-def defaults(split: Split, seed: int) -> dict[str, Any]:
+def split_table(table: tuple[pl.DataFrame, bool], seed: int, rows: int) -> Split:
+    """The two parts, with the classes in the same proportions, of at most so many rows each."""
+    frame, regression = table
+    frame = frame.unique(maintain_order=True)
+    if not regression:
+        frame = frame.with_columns(pl.concat_str(pl.lit("class "), pl.col(TARGET).cast(pl.String)).alias(TARGET))
+    strata = None if regression else frame[TARGET].to_numpy()
+    parts = train_test_split(np.arange(len(frame)), test_size=TEST_SHARE, random_state=seed, stratify=strata)
+    for i, part in enumerate(parts):
+        if len(part) > rows:
+            strata = None if regression else frame[part][TARGET].to_numpy()
+            parts[i] = train_test_split(part, train_size=rows, random_state=seed, stratify=strata)[0]
+    train, test = (frame[np.sort(part)] for part in parts)
+    return Split(train, test, regression, len(frame))
+
+
+def contestant(name: str, split: Split, seed: int, threads: int, seconds: float) -> Contest:
+    """What is timed; imports happen here."""
+    if name == STUDY:
+        return _study(split, seed, threads, seconds)
+    if name in AUTOGLUON:
+        return _autogluon(split, AUTOGLUON[name], threads, seconds)
+    if name == "XGBoost":
+        return _xgboost(split, seed, threads)
+    model = default_estimators(split, seed, threads)[name]
+    known, new, y = (*(part.drop(TARGET).to_pandas() for part in (split.train, split.test)), split.y)
+
+    def fit_predict() -> tuple[np.ndarray, str]:
+        model.fit(known, y)
+        return np.asarray(model.predict(new) if split.regression else model.predict_proba(new), dtype=float), ""
+
+    return fit_predict
+
+
+def default_estimators(split: Split, seed: int, threads: int) -> dict[str, Any]:
     """scikit-learn's estimators with their defaults; categories as codes for trees, as columns for the others."""
-    text = make_column_selector(dtype_include=object)
-    number = make_column_selector(dtype_exclude=object)
+    number = [name for name in split.train.columns if name not in (*split.text, TARGET)]
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
-    trees = make_column_transformer((codes, text), (SimpleImputer(), number))
+    trees = make_column_transformer((codes, split.text), (SimpleImputer(), number))
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    columns = make_column_transformer((one_hot, text), (make_pipeline(SimpleImputer(), StandardScaler()), number))
+    columns = make_column_transformer((one_hot, split.text), (make_pipeline(SimpleImputer(), StandardScaler()), number))
+    forest: dict[str, Any] = {"random_state": seed, "n_jobs": threads}
     if split.regression:
         return {
             "HistGradientBoosting": make_pipeline(trees, HistGradientBoostingRegressor(random_state=seed)),
-            "RandomForest": make_pipeline(trees, RandomForestRegressor(random_state=seed)),
-            "ExtraTrees": make_pipeline(trees, ExtraTreesRegressor(random_state=seed)),
+            "RandomForest": make_pipeline(trees, RandomForestRegressor(**forest)),
+            "ExtraTrees": make_pipeline(trees, ExtraTreesRegressor(**forest)),
             "SVM": make_pipeline(columns, SVR()),
             "linear": make_pipeline(columns, Ridge()),
         }
     return {
         "HistGradientBoosting": make_pipeline(trees, HistGradientBoostingClassifier(random_state=seed)),
-        "RandomForest": make_pipeline(trees, RandomForestClassifier(random_state=seed)),
-        "ExtraTrees": make_pipeline(trees, ExtraTreesClassifier(random_state=seed)),
+        "RandomForest": make_pipeline(trees, RandomForestClassifier(**forest)),
+        "ExtraTrees": make_pipeline(trees, ExtraTreesClassifier(**forest)),
         "SVM": make_pipeline(columns, SVC(probability=True, random_state=seed)),
         "linear": make_pipeline(columns, LogisticRegression(max_iter=1000)),
     }
+
+
+def _study(split: Split, seed: int, threads: int, seconds: float) -> Contest:
+    from fivefold.cli.study_session import RunOptions, StudyOptions, run_study
+    from fivefold.study.models.model_file import load_model
+    from fivefold.study.models.new_rows import read_new_rows
+
+    def run() -> tuple[np.ndarray, str]:
+        with tempfile.TemporaryDirectory() as folder:
+            train, test, out = (Path(folder) / name for name in ("train.csv", "test.csv", "study"))
+            split.train.write_csv(train)
+            split.test.drop(TARGET).write_csv(test)
+            task = "regression" if split.regression else "classification"
+            asked = StudyOptions(data=str(train), target=TARGET, task=task, holdout=0.0, budget=seconds, seed=seed)
+            run_study(asked, RunOptions(out=out, jobs=threads))
+            model = load_model(out / "model.skops")
+            X = read_new_rows(test, model.schema).X
+            answer = model.pipeline.predict(X) if split.regression else model.pipeline.predict_proba(X)
+            return np.asarray(answer, dtype=float), f"{model.card['method']} {model.card['chosen']}"
+
+    return run
+
+
+def _xgboost(split: Split, seed: int, threads: int) -> Contest:
+    from xgboost import XGBClassifier, XGBRegressor
+
+    both = pl.concat([split.train, split.test])
+    levels = {name: pl.Enum(both[name].drop_nulls().unique().sort()) for name in split.text}
+    known, new = (part.drop(TARGET).cast(levels).to_pandas() for part in (split.train, split.test))  # type: ignore[arg-type]
+    y = split.y if split.regression else np.unique(split.y, return_inverse=True)[1]
+    model = (XGBRegressor if split.regression else XGBClassifier)(
+        enable_categorical=True, random_state=seed, n_jobs=threads
+    )
+
+    def run() -> tuple[np.ndarray, str]:
+        model.fit(known, y)
+        return np.asarray(model.predict(new) if split.regression else model.predict_proba(new), dtype=float), ""
+
+    return run
+
+
+def _autogluon(split: Split, preset: str, threads: int, seconds: float) -> Contest:
+    from autogluon.tabular import TabularPredictor
+
+    known, new = split.train.to_pandas(), split.test.drop(TARGET).to_pandas()
+    measure = "root_mean_squared_error" if split.regression else "log_loss"
+    kind = "regression" if split.regression else "binary" if len(np.unique(split.y)) == 2 else "multiclass"
+
+    def run() -> tuple[np.ndarray, str]:
+        with tempfile.TemporaryDirectory() as folder:
+            model = TabularPredictor(TARGET, problem_type=kind, path=folder, eval_metric=measure, verbosity=2)
+            model.fit(known, presets=preset, time_limit=seconds, num_cpus=threads, num_gpus=0)
+            answer = model.predict(new) if split.regression else model.predict_proba(new).sort_index(axis=1)
+            return np.asarray(answer, dtype=float), str(model.model_best)
+
+    return run
 
 
 def row_losses(split: Split, answer: np.ndarray) -> np.ndarray:
@@ -208,87 +396,88 @@ def second_score(split: Split, answer: np.ndarray) -> float:
 
 
 def markdown(done: Sequence[dict[str, Any]]) -> str:
-    """One line per table: mean losses over the seeds, and how far the study is from the best default."""
-    names = list(dict.fromkeys(name for entry in done for name in entry["scores"]))
-    header = ["table", *names, "study - best default", "time of the study"]
-    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
-    for table in dict.fromkeys(entry["table"] for entry in done):
-        entries = [entry for entry in done if entry["table"] == table]
-        cells = [_cell([entry["scores"].get(name, {}) for entry in entries]) for name in names]
-        apart = np.mean([entry["difference"] for entry in entries])
-        error = np.sqrt(np.sum([entry["standard_error"] ** 2 for entry in entries])) / len(entries)
-        seconds = np.mean([entry["scores"]["study"]["seconds"] for entry in entries])
-        lines.append(f"| {table} | {' | '.join(cells)} | {apart:+.4f} ± {error:.4f} | {seconds:.0f} s |")
-    return "\n".join(lines)
+    """Mean losses over the seeds; how far the study is from the rivals, with standard errors; seconds."""
+    entries = {(e["table"], e["contestant"], e["seed"]): e for e in done if "losses" in e}
+    names = [name for name in CONTESTANTS if any(name == key[1] for key in entries)]
+    rivals = [name for name in names if name in AUTOGLUON]
+    losses = [["table", *names]]
+    apart = [["table", "seeds", "training rows", "the study chose", "best default", "study - best default"]]
+    apart[0] += [f"study - {name}" for name in rivals] + [f"seconds, {name}" for name in names if name not in DEFAULTS]
+    behind = 0
+    for table in (table for table in TABLES if any(table == key[0] for key in entries)):
+        of = {name: _of(entries, table, name) for name in names}
+        first = next(iter(next(found for found in of.values() if found).values()))
+        title = f"{table} (RMSE)" if first["regression"] else table
+        means = {name: np.mean([e["loss"] for e in found.values()]) for name, found in of.items() if found}
+        least = min(means.values())
+        losses.append([title, *(_cell(means[name], least) if name in means else "–" for name in names)])
+        study = of.get(STUDY, {})
+        whole = [name for name in DEFAULTS if study and study.keys() <= of.get(name, {}).keys()]
+        if not whole:
+            continue
+        best = min(whole, key=lambda name: np.mean([of[name][seed]["loss"] for seed in study]))
+        difference, error = compare(study, of[best])
+        behind += difference > error
+        chosen = Counter(entry["chosen"].split()[0] for entry in study.values())
+        of_all = "" if first["train_rows"] > 0.69 * first["rows"] else f" of {(1 - TEST_SHARE) * first['rows']:,.0f}"
+        line = [title, str(len(study)), f"{first['train_rows']:,}{of_all}", _join(chosen), best]
+        line += [_difference(study, of[name]) for name in (best, *rivals)]
+        line += [_seconds(of[name]) for name in names if name not in DEFAULTS]
+        apart.append(line)
+    failed = [e for e in done if "failed" in e and (e["table"], e["contestant"], e["seed"]) not in entries]
+    failures = [f"{e['table']} {e['seed']} {e['contestant']}: {e['failed']}" for e in failed]
+    summary = f"Worse than the best default by more than a standard error on {behind} of {len(apart) - 1} tables."
+    return "\n\n".join([_lines(losses), _lines(apart), summary, *failures])
 
 
-def _cell(scores: Sequence[dict[str, Any]]) -> str:
-    measured = [score for score in scores if "loss" in score]
-    if not measured:
+def compare(a: dict[int, dict[str, Any]], b: dict[int, dict[str, Any]]) -> tuple[float, float]:
+    """Mean difference of two contestants over the seeds of both, and its standard error over the test rows.
+
+    RMSE is a root of a mean: its error is that of l / (2 RMSE), the first term of its expansion.
+    """
+    differences, errors = [], []
+    for seed in sorted(a.keys() & b.keys()):
+        rows = [np.asarray(e["losses"]) / (2 * e["loss"] if e["regression"] else 1) for e in (a[seed], b[seed])]
+        differences.append(a[seed]["loss"] - b[seed]["loss"])
+        errors.append(np.std(rows[0] - rows[1], ddof=1) / np.sqrt(len(rows[0])))
+    return float(np.mean(differences)), float(np.sqrt(np.sum(np.square(errors))) / len(errors))
+
+
+def _of(entries: dict[Any, dict[str, Any]], table: str, name: str) -> dict[int, dict[str, Any]]:
+    return {key[2]: entry for key, entry in entries.items() if key[:2] == (table, name)}
+
+
+def _cell(loss: float, least: float) -> str:
+    return f"**{loss:.4g}**" if loss == least else f"{loss:.4g}"
+
+
+def _difference(a: dict[int, dict[str, Any]], b: dict[int, dict[str, Any]]) -> str:
+    if not a.keys() & b.keys():
         return "–"
-    return f"{np.mean([s['loss'] for s in measured]):.4g} / {np.mean([s['second'] for s in measured]):.3g}"
+    difference, error = compare(a, b)
+    return f"{difference:+.2g} ± {error:.1g}"
 
 
-def _mean(split: Split, losses: np.ndarray) -> float:
+def _seconds(of: dict[int, dict[str, Any]]) -> str:
+    return f"{np.mean([entry['seconds'] for entry in of.values()]):.0f}" if of else "–"
+
+
+def _join(chosen: Counter[str]) -> str:
+    return ", ".join(f"{name} × {count}" if count > 1 else name for name, count in chosen.most_common())
+
+
+def _lines(cells: list[list[str]]) -> str:
+    rows = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([rows[0], "|---" * len(cells[0]) + "|", *rows[1:]])
+
+
+def _mean(regression: bool, losses: np.ndarray) -> float:
     """Log loss, or RMSE."""
-    return float(np.sqrt(losses.mean()) if split.regression else losses.mean())
-
-
-def _study(split: Split, seed: int, budget: float | None, jobs: int | None) -> tuple[np.ndarray, str]:
-    with tempfile.TemporaryDirectory() as folder:
-        train, test, out = (Path(folder) / name for name in ("train.csv", "test.csv", "study"))
-        split.train.write_csv(train)
-        split.test.drop(TARGET).write_csv(test)
-        task = "regression" if split.regression else "classification"
-        asked = StudyOptions(data=str(train), target=TARGET, task=task, holdout=0.0, budget=budget, seed=seed)
-        run_study(asked, RunOptions(out=out, jobs=jobs))
-        model = load_model(out / "model.skops")
-        X = read_new_rows(test, model.schema).X
-        answer = model.pipeline.predict(X) if split.regression else model.pipeline.predict_proba(X)
-        return np.asarray(answer, dtype=float), f"{model.card['method']} {model.card['chosen']}"
-
-
-def _fit_predict(model: Any, split: Split) -> np.ndarray:
-    known, new = (part.drop(TARGET).to_pandas() for part in (split.train, split.test))
-    model.fit(known, split.y)
-    return np.asarray(model.predict(new) if split.regression else model.predict_proba(new), dtype=float)
-
-
-def _xgboost(split: Split, seed: int) -> np.ndarray:
-    from xgboost import XGBClassifier, XGBRegressor
-
-    text = [name for name, kind in split.train.drop(TARGET).schema.items() if kind == pl.String]
-    levels = {name: pl.Enum(pl.concat([split.train, split.test])[name].drop_nulls().unique().sort()) for name in text}
-    known, new = (part.drop(TARGET).cast(levels).to_pandas() for part in (split.train, split.test))  # type: ignore[arg-type]
-    if split.regression:
-        model = XGBRegressor(enable_categorical=True, random_state=seed).fit(known, split.y)
-        return np.asarray(model.predict(new), dtype=float)
-    codes = np.unique(split.y, return_inverse=True)[1]
-    return np.asarray(XGBClassifier(enable_categorical=True, random_state=seed).fit(known, codes).predict_proba(new))
-
-
-def _autogluon(split: Split, preset: str, seconds: float) -> np.ndarray:
-    from autogluon.tabular import TabularPredictor
-
-    with tempfile.TemporaryDirectory() as folder:
-        measure = "root_mean_squared_error" if split.regression else "log_loss"
-        model = TabularPredictor(TARGET, path=folder, eval_metric=measure, verbosity=0)
-        model.fit(split.train.to_pandas(), presets=preset, time_limit=seconds)
-        new = split.test.drop(TARGET).to_pandas()
-        return np.asarray(model.predict(new) if split.regression else model.predict_proba(new).sort_index(axis=1))
+    return float(np.sqrt(losses.mean()) if regression else losses.mean())
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-
-
-def _read_csv(path: Path, header: bool, target: str) -> pl.DataFrame:
-    frame = pl.read_csv(path, has_header=header, infer_schema_length=None)
-    return frame.rename({target: TARGET})
-
-
-def _bundled(name: str) -> pl.DataFrame:
-    return _frame(*getattr(datasets, f"load_{name}")(return_X_y=True))
 
 
 def _frame(X: np.ndarray, y: np.ndarray) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Array, Matrix, Vector
 from fivefold.evaluation.comparison.all_pairs import compare_all
 from fivefold.evaluation.comparison.with_best import RowLosses, compare_with_best
 from fivefold.evaluation.experiments.rejection_rates import SimulationDesign, fold_masks, row_margins
@@ -79,12 +79,19 @@ def verdict_rates(
     >>> rates.false_worse < 0.2, rates.power > 0.9
     (True, True)
     """
-    rng = np.random.default_rng(seed)
-    alike, power = np.zeros(2), np.zeros(2)
+    sums = verdict_sums(design, loss, advantage, range(simulations), seed=seed, margin=margin)
+    return VerdictRates(*(sums / simulations).tolist())
+
+
+def verdict_sums(
+    design: SimulationDesign, loss: str, advantage: float, simulations: range, *, seed: int = 0, margin: float = 0.0
+) -> Vector:
+    """The rates of these simulations, in the order of VerdictRates, summed; each simulation has a stream of its own."""
+    sums = np.zeros((2, 2))
     ahead = replace(design, advantage=advantage)
-    for _ in range(simulations):
-        alike += called_worse(*simulate_study(design, loss, rng), rng, margin=margin)[1].any(axis=1)
+    for simulation in simulations:
+        rng = np.random.default_rng([seed, simulation])
+        sums[0] += called_worse(*simulate_study(design, loss, rng), rng, margin=margin)[1].any(axis=1)
         best, worse = called_worse(*simulate_study(ahead, loss, rng), rng, margin=margin)
-        power += worse[:, 1:].mean(axis=1) * (best == 0)
-    (ours, theirs), (ours_power, theirs_power) = alike / simulations, power / simulations
-    return VerdictRates(float(ours), float(theirs), float(ours_power), float(theirs_power))
+        sums[1] += worse[:, 1:].mean(axis=1) * (best == 0)
+    return sums.ravel()
