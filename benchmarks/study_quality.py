@@ -59,13 +59,13 @@ MIN_PROBABILITY = 1e-15  # as in the study's log loss
 KEPT_DIGITS = 6  # significant digits of a row's loss in the file
 SPARE_SECONDS = 60.0  # a process is stopped after four times --seconds and this
 
-FILES = {  # name: file, has it a header, target, is the target a number
-    "adult": ("adult.csv", True, "income", False),
-    "phoneme": ("phoneme.csv", False, "column_6", False),
-    "winequality": ("winequality-white.csv", False, "column_12", True),
-    "abalone": ("abalone.csv", False, "column_9", True),
-    "german": ("german.csv", False, "column_21", False),
-    "sonar": ("sonar.csv", False, "column_61", False),
+FILES = {  # name: file, has it a header, is the target, its last column, a number
+    "adult": ("adult.csv", True, False),
+    "phoneme": ("phoneme.csv", False, False),
+    "winequality": ("winequality-white.csv", False, True),
+    "abalone": ("abalone.csv", False, True),
+    "german": ("german.csv", False, False),
+    "sonar": ("sonar.csv", False, False),
 }
 BUNDLED = {"digits": False, "breast_cancer": False, "diabetes": True, "wine": False, "iris": False}
 GENERATED: Mapping[str, tuple[Callable[..., Any], dict[str, Any], bool]] = {
@@ -255,10 +255,9 @@ def run_task(task: Task, asked: argparse.Namespace) -> None:
 def load_table(name: str, folder: Path) -> tuple[pl.DataFrame, bool]:
     """The table with its target, and whether that is a number."""
     if name in FILES:
-        file, header, target, regression = FILES[name]
-        return pl.read_csv(folder / file, has_header=header, infer_schema_length=None).rename(
-            {target: TARGET}
-        ), regression
+        file, header, regression = FILES[name]
+        frame = pl.read_csv(folder / file, has_header=header, infer_schema_length=None)
+        return frame.rename({frame.columns[-1]: TARGET}), regression
     if name in BUNDLED:
         return _frame(*getattr(datasets, f"load_{name}")(return_X_y=True)), BUNDLED[name]
     make, options, regression = GENERATED[name]
