@@ -12,7 +12,7 @@ whose time limit is the time that the study took. Everyone has --threads threads
 A line of JSON per table, seed and contestant goes to FILE as soon as it is done; what is in FILE is not done again, so
 a run may be stopped at any time, or by --deadline. Studies come first, then the defaults, then AutoGluon, the large
 tables before the small. AutoGluon needs older packages: --autogluon names the Python that has it. What a process
-printed is in the folder FILE.logs. With --table nothing runs: what is in FILE is printed as tables in Markdown.
+printed is in the folder --logs. With --table nothing runs: what is in FILE is printed as tables in Markdown.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 from sklearn import datasets
 from sklearn.compose import make_column_transformer
@@ -107,6 +108,22 @@ class Split:
     def truth(self) -> np.ndarray:
         return self.test[TARGET].to_numpy()
 
+    def frames(self, *, categories: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Both parts for pandas, without the target; text perhaps as categories."""
+        both = pl.concat([self.train, self.test])
+        levels = {name: both[name].drop_nulls().unique().sort().to_list() for name in self.text} if categories else {}
+        known, new = (
+            pd.DataFrame({name: self._column(part[name], levels.get(name)) for name in part.columns if name != TARGET})
+            for part in (self.train, self.test)
+        )
+        return known, new
+
+    @staticmethod
+    def _column(values: pl.Series, levels: list[str] | None) -> Any:
+        if levels is not None:
+            return pd.Categorical(values.to_list(), categories=levels)
+        return np.array(values.to_list(), dtype=object) if values.dtype == pl.String else values.to_numpy()
+
     @property
     def text(self) -> list[str]:
         """Names of the columns of text."""
@@ -160,9 +177,8 @@ class Run:
         threads = str(self.asked.threads)
         limits = {f"{library}_NUM_THREADS": threads for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
         limits |= {"LOKY_MAX_CPU_COUNT": threads, "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore"}
-        logs = Path(f"{self.asked.out}.logs")
-        logs.mkdir(exist_ok=True)
-        with (logs / task.log).open("w", encoding="utf-8") as log:
+        self.asked.logs.mkdir(exist_ok=True)
+        with (self.asked.logs / task.log).open("w", encoding="utf-8") as log:
             process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | limits, start_new_session=True
             )
@@ -213,6 +229,7 @@ def main() -> None:
     )
     parser.add_argument("--autogluon", default=sys.executable)
     parser.add_argument("--out", type=Path, default=Path("study_quality.jsonl"))
+    parser.add_argument("--logs", type=Path, default=Path("study_quality.logs"))
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--task", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -289,7 +306,7 @@ def contestant(name: str, split: Split, seed: int, threads: int, seconds: float)
     if name == "XGBoost":
         return _xgboost(split, seed, threads)
     model = default_estimators(split, seed, threads)[name]
-    known, new, y = (*(part.drop(TARGET).to_pandas() for part in (split.train, split.test)), split.y)
+    (known, new), y = split.frames(), split.y
 
     def fit_predict() -> tuple[np.ndarray, str]:
         model.fit(known, y)
@@ -347,9 +364,7 @@ def _study(split: Split, seed: int, threads: int, seconds: float) -> Contest:
 def _xgboost(split: Split, seed: int, threads: int) -> Contest:
     from xgboost import XGBClassifier, XGBRegressor
 
-    both = pl.concat([split.train, split.test])
-    levels = {name: pl.Enum(both[name].drop_nulls().unique().sort()) for name in split.text}
-    known, new = (part.drop(TARGET).cast(levels).to_pandas() for part in (split.train, split.test))  # type: ignore[arg-type]
+    known, new = split.frames(categories=True)
     y = split.y if split.regression else np.unique(split.y, return_inverse=True)[1]
     model = (XGBRegressor if split.regression else XGBClassifier)(
         enable_categorical=True, random_state=seed, n_jobs=threads
@@ -365,7 +380,8 @@ def _xgboost(split: Split, seed: int, threads: int) -> Contest:
 def _autogluon(split: Split, preset: str, threads: int, seconds: float) -> Contest:
     from autogluon.tabular import TabularPredictor
 
-    known, new = split.train.to_pandas(), split.test.drop(TARGET).to_pandas()
+    known, new = split.frames()
+    known[TARGET] = split.y
     measure = "root_mean_squared_error" if split.regression else "log_loss"
     kind = "regression" if split.regression else "binary" if len(np.unique(split.y)) == 2 else "multiclass"
 
