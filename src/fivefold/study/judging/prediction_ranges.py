@@ -71,7 +71,7 @@ def _row_scores(plan: Plan, fold: FoldResult) -> np.ndarray:
 
 def _true_codes(plan: Plan, fold: FoldResult) -> np.ndarray:
     """The column of the true class among the probabilities of each test row."""
-    return np.searchsorted(plan.classes, plan.data.y[fold.test])
+    return np.asarray(plan.codes)[fold.test]
 
 
 def _quantile(scores: np.ndarray, level: float) -> float:
