@@ -44,6 +44,12 @@ def to_dense(X: Table) -> Array:
     return X.toarray() if issparse(X) else X
 
 
+def midpoint(low: float, high: float) -> float:
+    """`midpoint_below` of two numbers, which takes a tenth of the time that arrays of one number would."""
+    middle = low / 2 + high / 2
+    return low if middle >= high or middle < low else middle
+
+
 def midpoint_below(low: Array, high: Array) -> Array:
     """The midpoints of low <= high, kept below the upper value even where the two differ only by rounding."""
     middle = low / 2 + high / 2

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivefold.core.types import Array, Indices, Mask, Weights
-from fivefold.partition.column_access import midpoint_below
+from fivefold.partition.column_access import midpoint, midpoint_below
 from fivefold.partition.criteria.base import Criterion, n_statistics
 from fivefold.partition.criteria.classification_criteria import ExpectedCost
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
@@ -33,12 +33,7 @@ from fivefold.partition.criteria.gain_ratio import (
 from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.missing_values.policies import POLICIES, heaviest_branch
-from fivefold.partition.missing_values.surrogates import (
-    Surrogate,
-    ThresholdBuffers,
-    find_surrogates,
-    surrogate_branches,
-)
+from fivefold.partition.missing_values.surrogates import Surrogate, find_surrogates, surrogate_branches
 from fivefold.partition.splitters.base import RELATIVE_TIE
 from fivefold.partition.splitters.multiway_loops import (
     BITS,
@@ -47,6 +42,7 @@ from fivefold.partition.splitters.multiway_loops import (
     GAIN,
     NO_BRANCH,
     WEIGHT_TOLERANCE,
+    AgreementBuffers,
     SplitBuffers,
     SplitLimits,
     assign_branches,
@@ -173,7 +169,7 @@ class _MultiwayGrower:
         self.start = np.cumsum(np.append(0, np.where(grouped, levels, 0)))  # where the groups of each column begin
         classes = 0 if isinstance(criterion, SquaredError | PoissonDeviance) else self.q
         self.groups = group_buffers(max(int(levels[grouped].max(initial=1)), 1), self.q, classes)
-        self.places = ThresholdBuffers(np.empty(n), *np.empty((2, n), dtype=np.int32))
+        self.agreements = AgreementBuffers(*np.empty((2, n)), *np.empty((2, n), dtype=np.int32))
         self.side = np.full(n, NO_BRANCH, dtype=np.int32)  # scratch: branches of the rows of a node
 
     def tree(self) -> MultiwayArrays:
@@ -248,7 +244,7 @@ class _MultiwayGrower:
         surrogates: tuple[Surrogate, ...] = ()
         if self.growth.missing == "surrogates" and candidate.branches == 2 and not on_trial:
             self.w[node.rows] = node.w
-            surrogates = find_surrogates(self.columns, node, self.side, self.w, self.places, candidate.feature)
+            surrogates = find_surrogates(self.columns, node, self.side, self.w, self.agreements, candidate.feature)
         share = weight / weight.sum()
         into, w = branch, node.w
         at: Indices = np.arange(len(branch))
@@ -277,25 +273,29 @@ class _MultiwayGrower:
         )
         if self.loop_criterion is not self.criterion:
             total[:] = weighted_impurity(self.criterion, sums)[1]
-        leaf = [self._must_be_leaf(depth, *pair) for pair in zip(weight.tolist(), total.tolist(), strict=True)]
-        size = np.where(leaf, 0, ends[1:] - ends[:-1])
-        begin = np.where(leaf, -1, np.cumsum(size) - size)
-        order, counts = np.empty((len(self.many), size.sum()), dtype=np.int32), np.zeros((B, len(self.many)), np.int64)
-        if len(order[0]):
+        begin, bounds, used = np.full(B, -1), ends.tolist(), 0  # where the lists of a branch begin, -1 for a leaf
+        for b, pair in enumerate(zip(weight.tolist(), total.tolist(), strict=True)):
+            if not self._must_be_leaf(depth, *pair):
+                begin[b] = used
+                used += bounds[b + 1] - bounds[b]
+        order, counts = np.empty((len(self.many), used), dtype=np.int32), np.zeros((B, len(self.many)), np.int64)
+        if used:
             divide_row_lists(node.order, node.lo, node.known, self.side, begin, order, counts)
-        found = []
-        for b, (lo, hi) in enumerate(pairwise(ends.tolist())):
-            own = _MultiwayNode(
+        return [
+            _MultiwayNode(
                 rows=rows[lo:hi],
                 w=weights[lo:hi],
                 depth=depth,
                 sums=sums[b],
-                weight=float(weight[b]),
-                total=float(total[b]),
+                weight=weight.item(b),
+                total=total.item(b),
                 held_out=held_out[b],
+                order=order if start >= 0 else None,
+                lo=start,
+                known=counts[b],
             )
-            found.append(own if leaf[b] else own._replace(order=order, lo=int(begin[b]), known=counts[b]))
-        return found
+            for b, ((lo, hi), start) in enumerate(zip(pairwise(bounds), begin.tolist(), strict=True))
+        ]
 
     def _must_be_leaf(self, depth: int, weight: float, total: float) -> bool:
         """Is a node a leaf whatever splits its columns allow?"""
@@ -354,8 +354,8 @@ class _MultiwayGrower:
         if j in candidates.keys:
             key, branches = candidates.keys[j]
         elif not discrete:
-            low, high = row[CODE_BELOW : CODE_ABOVE + 1].astype(np.int64)
-            key, branches = midpoint_below(values[[low]], values[[high]]), 2
+            low, high = (values.item(int(row[code])) for code in (CODE_BELOW, CODE_ABOVE))
+            key, branches = (midpoint(low, high),), 2
         elif self.growth.nominal == "groups":
             key, branches = candidates.groups[self.start[j] : self.start[j + 1]], 2
         else:

@@ -15,15 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from fivefold.core.types import Array, Codes, Indices, Table, Weights
-from fivefold.partition.column_access import midpoint_below
-from fivefold.partition.splitters.multiway_loops import (
-    AGREEMENT,
-    BELOW,
-    BRANCH_BELOW,
-    KNOWN_WEIGHT,
-    MAJORITY,
-    surrogate_agreement,
-)
+from fivefold.partition.column_access import midpoint
+from fivefold.partition.splitters.multiway_loops import AgreementBuffers, rank_surrogates, surrogate_agreement
 
 if TYPE_CHECKING:
     from fivefold.partition.tree_arrays.multiway_tree import ValueCodes
@@ -77,37 +70,25 @@ class NodeRows(Protocol):
         ...
 
 
-class ThresholdBuffers(NamedTuple):
-    """Working memory for the thresholds of a column: their agreements, and the codes on either side (n,)."""
-
-    agreement: Array
-    low: Indices
-    high: Indices
-
-
 def find_surrogates(
-    columns: ValueCodes, node: NodeRows, side: Indices, w: Weights, places: ThresholdBuffers, feature: int
+    columns: ValueCodes, node: NodeRows, side: Indices, w: Weights, room: AgreementBuffers, feature: int
 ) -> tuple[Surrogate, ...]:
     """The surrogates of a question about `feature` that sends rows to sides 0 and 1 (-1 where unknown).
 
     `side` and the weights `w` are indexed by row.
     """
-    found = np.zeros((len(columns.codes), 6))
-    surrogate_agreement(
-        columns.codes, columns.discrete, node.order, node.lo, node.known, side, w, feature, *places, found
-    )
-    fits = np.flatnonzero(found[:, AGREEMENT] > found[:, MAJORITY] + MIN_ADVANTAGE * found[:, KNOWN_WEIGHT])
-    share = found[fits, AGREEMENT] / found[fits, KNOWN_WEIGHT]
-    best = np.argsort(-np.round(share, 9), kind="stable")[:MAX_SURROGATES]  # of equal ones the first column
+    found, best = np.zeros((len(columns.codes), 6)), np.empty(MAX_SURROGATES, dtype=np.int64)
+    surrogate_agreement(columns.codes, columns.discrete, node.order, node.lo, node.known, side, w, feature, room, found)
     out = []
-    for j, agreement in zip(fits[best].tolist(), share[best].tolist(), strict=True):
+    for j in best[: rank_surrogates(found, MIN_ADVANTAGE, best)].tolist():
         key: SurrogateKey
-        discrete = bool(columns.discrete[j])
-        if discrete:
+        agreement, _, known, below, above, first = found[j].tolist()
+        if discrete := bool(columns.discrete[j]):
             key = _by_value(columns.codes[j], len(columns.values[j]), node.rows, side, w)
         else:
-            key = _threshold(columns.values[j], *found[j, BELOW : BRANCH_BELOW + 1].astype(np.int64).tolist())
-        out.append(Surrogate(j, discrete, key, agreement))
+            values = columns.values[j]
+            key = midpoint(values.item(int(below)), values.item(int(above))), int(first)
+        out.append(Surrogate(j, discrete, key, agreement / known))
     return tuple(out)
 
 
@@ -127,7 +108,3 @@ def _by_value(codes: Codes, levels: int, rows: Indices, side: Indices, w: Weight
     rows = rows[(codes[rows] >= 0) & (side[rows] >= 0)]
     table = np.bincount(codes[rows] * 2 + side[rows], w[rows], 2 * levels).reshape(-1, 2)
     return np.where(table.sum(axis=1) > 0, table.argmax(axis=1), -1)
-
-
-def _threshold(values: Array, low: int, high: int, first: int) -> tuple[float, int]:
-    return float(midpoint_below(values[low], values[high])), first

@@ -11,6 +11,7 @@ node, and nothing is sorted again. A row may be in several branches by fractions
     distribute_rows       the rows of each branch, and their statistics
     divide_row_lists      the lists of each branch
     surrogate_agreement   how much weight the best question about each column sends the same way as a given question
+    rank_surrogates       the columns of the best of these
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Doubles
+from fivefold.core.types import Doubles, Indices
 from fivefold.partition.criteria.base import accumulate, impurity, score_cuts, total_weight
 from fivefold.partition.splitters.base import RELATIVE_TIE
 
@@ -42,6 +43,15 @@ class SplitLimits(NamedTuple):
     max_side_weight: float  # but no more than this weight is required
     threshold_cost: bool  # choosing a threshold costs log2(candidates) bits
     min_gain: float  # per unit of weight
+
+
+class AgreementBuffers(NamedTuple):
+    """Working memory for the thresholds of a column (n,): weights of both sides below them, codes on either side."""
+
+    zero: Doubles
+    one: Doubles
+    low: Indices
+    high: Indices
 
 
 class SplitBuffers(NamedTuple):
@@ -71,12 +81,15 @@ def search_thresholds(criterion, codes, columns, order, lo, known, total, terms,
         least = max(terms.min_leaf, min(terms.min_side_share * W, terms.max_side_weight)) - WEIGHT_TOLERANCE
         score_cuts(criterion, rows, lo, lo + m, lo + m, False, room.sums, room.left, room.right, gain, weight)
         most, tried = -np.inf, 0
+        here = code[rows[lo]]
         for i in range(m - 1):
-            if code[rows[lo + i]] == code[rows[lo + i + 1]] or weight[i] < least or W - weight[i] < least:
+            above = code[rows[lo + i + 1]]
+            if here == above or weight[i] < least or W - weight[i] < least:
                 gain[i] = -np.inf
             else:
                 tried += 1
                 most = max(most, gain[i])
+            here = above
         if tried == 0:
             continue
         slack, i = RELATIVE_TIE * max(W * impurity(criterion, room.sums) - most, 1.0), 0
@@ -222,46 +235,72 @@ def divide_row_lists(order, lo, known, side, begin, out, counts):
 
 
 @jit
-def surrogate_agreement(codes, discrete, order, lo, known, side, w, feature, agreement, low, high, out):
+def surrogate_agreement(codes, discrete, order, lo, known, side, w, feature, room, out):
     """Per column, the weight that its best question sends the same way as `side`, and the weight of the larger side.
 
     A threshold is described by the codes on either side of it and the branch of values up to it.
     """
     for j in range(len(codes)):
         code, rows = codes[j], order[j]
-        zero, one = 0.0, 0.0
-        for i in range(lo, lo + known[j]):
-            if side[rows[i]] == 0:
-                zero += w[rows[i]]
-            elif side[rows[i]] == 1:
-                one += w[rows[i]]
-        out[j, AGREEMENT], out[j, MAJORITY], out[j, KNOWN_WEIGHT] = 0.0, max(zero, one), zero + one
-        if j == feature or zero + one <= 0.0:
-            continue
-        a, b, last, cuts, most = 0.0, 0.0, -1, 0, 0.0
+        zero, one, a, b, last, cuts, by_value = 0.0, 0.0, 0.0, 0.0, -1, 0, 0.0
         for i in range(lo, lo + known[j]):
             row = rows[i]
             if side[row] < 0:
                 continue
             if last >= 0 and code[row] != last:
                 if discrete[j]:
-                    out[j, AGREEMENT] += max(a, b)
+                    by_value += max(a, b)
                     a, b = 0.0, 0.0
                 else:
-                    agreement[cuts], low[cuts], high[cuts] = a + one - b, last, code[row]
-                    most = max(most, max(agreement[cuts], zero + one - agreement[cuts]))
+                    room.zero[cuts], room.one[cuts], room.low[cuts], room.high[cuts] = zero, one, last, code[row]
                     cuts += 1
             last = code[row]
-            if side[row] == 0:
-                a += w[row]
-            else:
-                b += w[row]
+            weight_zero, weight_one = w[row] * (side[row] == 0), w[row] * (side[row] == 1)
+            zero, one, a, b = zero + weight_zero, one + weight_one, a + weight_zero, b + weight_one
+        out[j, AGREEMENT], out[j, MAJORITY], out[j, KNOWN_WEIGHT] = 0.0, max(zero, one), zero + one
+        if j == feature or zero + one <= 0.0:
+            continue
         if discrete[j]:
-            out[j, AGREEMENT] += max(a, b)
-        for i in range(cuts):
-            least = most * (1.0 - AGREEMENT_TOLERANCE)
-            if agreement[i] >= least or zero + one - agreement[i] >= least:
-                first = 0 if agreement[i] >= least else 1
-                out[j, AGREEMENT] = agreement[i] if first == 0 else zero + one - agreement[i]
-                out[j, BELOW], out[j, ABOVE], out[j, BRANCH_BELOW] = low[i], high[i], first
-                break
+            out[j, AGREEMENT] = by_value + max(a, b)
+        best_agreement(room, cuts, zero, one, out[j])
+
+
+@jit
+def best_agreement(room, cuts, zero, one, out):
+    """The first threshold whose agreement is greatest; `zero` and `one` are the weights of the sides of all rows."""
+    most = 0.0
+    for i in range(cuts):
+        room.zero[i] = room.zero[i] + one - room.one[i]
+        most = max(most, max(room.zero[i], zero + one - room.zero[i]))
+    least = most * (1.0 - AGREEMENT_TOLERANCE)
+    for i in range(cuts):
+        agreement = room.zero[i]
+        if agreement >= least or zero + one - agreement >= least:
+            first = 0 if agreement >= least else 1
+            out[AGREEMENT] = agreement if first == 0 else zero + one - agreement
+            out[BELOW], out[ABOVE], out[BRANCH_BELOW] = room.low[i], room.high[i], first
+            return
+
+
+@jit
+def rank_surrogates(table, min_advantage, best):
+    """The columns of a table of surrogates that agree more than the majority, best first, in `best`; their number.
+
+    Of equal ones, to nine digits, the first comes first.
+    """
+    found, shares = 0, np.empty(len(best))
+    for j in range(len(table)):
+        agreement, known = table[j, AGREEMENT], table[j, KNOWN_WEIGHT]
+        if not agreement > table[j, MAJORITY] + min_advantage * known:
+            continue
+        share = np.rint(agreement / known * 1e9)
+        at = found
+        while at > 0 and shares[at - 1] < share:
+            at -= 1
+        if at == len(best):
+            continue
+        found = min(found + 1, len(best))
+        for k in range(found - 1, at, -1):
+            best[k], shares[k] = best[k - 1], shares[k - 1]
+        best[at], shares[at] = j, share
+    return found
