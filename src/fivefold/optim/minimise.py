@@ -49,6 +49,7 @@ class Solver(ABC):
 
     accepts: ClassVar[tuple[type, ...]] = (Objective,)
     convergent: ClassVar[bool] = True
+    final_value: ClassVar[bool] = True  # compute the value of the last point anew? False keeps that of its state
 
     @abstractmethod
     def start(self, objective: Any, x0: Array) -> State:
@@ -96,9 +97,9 @@ def minimise(
         reason = "stuck"
     except KeyboardInterrupt:
         reason, state = "interrupted", best
-    x = best.x if reason == "diverged" else state.x
-    value, violation = objective.value_and_violation(x)
-    return Minimum(x, value, violation, tuple(history), reason or "max_iter", tuple(path) if record else ())
+    end = best if reason == "diverged" else state
+    value, violation = objective.value_and_violation(end.x) if solver.final_value else (end.value, end.violation)
+    return Minimum(end.x, value, violation, tuple(history), reason or "max_iter", tuple(path) if record else ())
 
 
 def _stop_reason(state: State, tol: float) -> Reason | None:

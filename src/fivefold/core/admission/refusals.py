@@ -10,13 +10,14 @@ from scipy.sparse import issparse
 from fivefold.core.admission.takes import AdmittingEstimator
 from fivefold.core.estimators.params import short_repr
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
-from fivefold.core.parallel import map_parts
+from fivefold.core.parallel import MIN_PART_ROWS, map_parts
 from fivefold.core.types import Array, Mask, Table, Target, UserTable
 
 MAX_BY_TYPECODE = {  # largest size of a number, by NumPy's type code: squares and their sums stay finite
     "d": np.float64(1e100),
     "f": np.float64(1e18),
 }
+MIN_PART_NUMBERS = 2**20  # numbers per part that `refuse_nonfinite` squares: fewer take less time than a thread's start
 MAX_LISTED = 8  # categories or columns named in a message
 
 
@@ -30,7 +31,8 @@ def refuse_nonfinite(estimator: AdmittingEstimator, X: Table, *, fitting: bool =
         clean, limit = bool(X.isfinite().all()), np.inf
     else:
         limit = MAX_BY_TYPECODE.get(X.dtype.char, MAX_BY_TYPECODE["d"])
-        clean = bool(sum(map_parts(lambda lo, hi: sum_of_squares(values[lo:hi]), len(values))) <= limit**2)
+        rows = max(MIN_PART_ROWS, len(values) * MIN_PART_NUMBERS // max(values.size, 1))
+        clean = bool(sum(map_parts(lambda lo, hi: sum_of_squares(values[lo:hi]), len(values), rows=rows)) <= limit**2)
     if clean or (not is_tensor(X) and bool((np.abs(values) <= limit).all())):
         return
     if issparse(X) and estimator.takes.missing and bool((np.isnan(X.data) | (np.abs(X.data) <= limit)).all()):

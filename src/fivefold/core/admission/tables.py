@@ -41,7 +41,7 @@ def admit(estimator: AdmittingEstimator, X: UserTable, *, fitting: bool, learnin
         raise ValueError(f"{name_of(estimator)} needs a table X; got None")
     if fitting:
         vars(estimator).pop("categories_in_", None)
-    if _is_ready(estimator, X, fitting):
+    if not issparse(X) and _is_ready(estimator, X, fitting):
         return _without_bad_values(estimator, X, fitting)
     if is_tensor(X):
         X = _tensor(estimator, X)
@@ -53,7 +53,10 @@ def admit(estimator: AdmittingEstimator, X: UserTable, *, fitting: bool, learnin
     by_column = False
     if issparse(X):
         csc = estimator.takes.inner and X.format == "csc"
-        X = admit_for_members(estimator, X) if estimator.takes.sparse else X
+        if estimator.takes.sparse:
+            X = admit_for_members(estimator, X)  # whose arrays are checked: from here on it is in form
+            if not csc and _is_ready(estimator, X, fitting):
+                return _without_bad_values(estimator, X, fitting)
         X = X.tocsc() if csc else X
     elif nw.dependencies.is_into_dataframe(X):
         _same_table(estimator, X, fitting)
@@ -70,11 +73,12 @@ def admit(estimator: AdmittingEstimator, X: UserTable, *, fitting: bool, learnin
 
 
 def _is_ready(estimator: AdmittingEstimator, X: UserTable, fitting: bool) -> bool:
-    """Is X an array in the form that methods use, as wide as in fit? Then nothing has to be converted or compared.
+    """Is X in the form that methods use, as wide as in fit? Then nothing has to be converted or compared.
 
     The general path asks a dozen libraries what X is, which takes longer than a small fit.
     """
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOAT_TYPES or not X.size or not X.flags.c_contiguous:
+    dense, sparse = type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous, issparse(X) and X.format == "csr"
+    if not (dense or sparse) or X.dtype not in FLOAT_TYPES or 0 in X.shape:
         return False
     known = vars(estimator)
     if fitting:

@@ -275,10 +275,14 @@ def _monitor(
     def report(x: Vector, value: float) -> bool:
         nonlocal done
         done += 1
-        points[k] = x
         if estimator.verbose:
             print(f"{type(estimator).__name__}: output {k + 1}, pass {done}, mean value {value:.6g}")
-        return bool(monitor(lambda: online_fit(points.copy(), plan, dtype, done, 1.0), value))
+
+        def model() -> OnlineFit:
+            points[k] = x
+            return online_fit(points.copy(), plan, dtype, done, 1.0)
+
+        return bool(monitor(model, value))
 
     return report
 

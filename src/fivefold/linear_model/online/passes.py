@@ -190,6 +190,7 @@ class Passes(Solver):
 
     accepts = (RowStream,)
     convergent = False
+    final_value = False  # it costs as much as a pass, and only `warn_unfinished` may want it
 
     def start(self, objective: RowStream, x0: Array) -> State:
         return replace(self.initial_state(objective, x0), value=objective.value(x0))
@@ -227,7 +228,7 @@ def sgd_pass(stream: RowStream, x: Array, memory: PassMemory, order: Indices) ->
     plan, m = stream.plan, len(stream.coefficients(x))
     x, l1_applied = x.copy(), memory.l1_applied.copy() if plan.l1 else memory.l1_applied
     v = x[: m - 1]
-    mean = x[m:-1] if plan.average else np.zeros(m - 1)
+    mean = x[m:-1] if plan.average else np.empty(0)
     z = np.array([x[m - 1], x[-1], memory.t, memory.eta, memory.l1_due, 0.0, 0.0])
     if plan.average and plan.average >= memory.t:  # the mean begins in this pass or later: drop its placeholder
         mean[:] = 0.0
@@ -273,10 +274,13 @@ def warn_unfinished(name: str, streams: Sequence[RowStream], found: Sequence[Min
     """Warn if the steps were too long, or if max_iter ended the training."""
     plan = streams[0].plan
     for stream, one in zip(streams, found, strict=True):
-        start = stream.value(np.zeros_like(one.x)) if one.value > DIVERGENCE_FACTOR * one.history[0] else np.inf
-        if not plan.stop_when_separated and one.value > DIVERGENCE_FACTOR * start:
+        met = max(one.history) if plan.average else one.history[-1]  # a mean keeps what early steps did
+        if plan.stop_when_separated or met <= one.history[0]:
+            continue
+        start, end = stream.value(np.zeros_like(one.x)), stream.value(one.x)
+        if end > DIVERGENCE_FACTOR * max(start, one.history[0]):
             warn(
-                f"{name}: the mean loss rose from {start:.3g} to {one.value:.3g}: the steps are too long for columns "
+                f"{name}: the mean loss rose from {start:.3g} to {end:.3g}: the steps are too long for columns "
                 "of this size. Scale the columns, for example with sklearn.preprocessing.StandardScaler, or lower eta0",
                 ConvergenceWarning,
             )

@@ -149,7 +149,8 @@ def shrink_column(v, paid, mean, A, scale, u, j):
         new = 0.0
     v[j] = new
     paid[j] += scale * (new - old)
-    mean[j] -= A * (new - old)
+    if A != 0.0:
+        mean[j] -= A * (new - old)
 
 
 @jit(fastmath=FAST, error_model="numpy")
@@ -192,25 +193,27 @@ def rate_at(code, eta0, shape, t):
 
 @jit(fastmath=FAST, error_model="numpy")
 def fold_scale(v, mean, scale, A, B):
-    """Multiply the scale out of v, and A and B out of the mean."""
-    for j in range(v.shape[0]):
+    """Multiply the scale out of v, and A and B out of the mean, which is empty where none is kept."""
+    for j in range(mean.shape[0]):
         mean[j] = (mean[j] + A * v[j]) / B
-        v[j] *= scale
+    if scale != 1.0:
+        for j in range(v.shape[0]):
+            v[j] *= scale
 
 
 @jit(fastmath=FAST, error_model="numpy")
 def sgd_epoch(rows, y, s, order, v, mean, paid, z, kind, edge, l1, l2, code, shape, rule, average, drift):
     """One pass over the rows of `order`.
 
-    v (d,), mean (d,) and paid (d,), the L1 penalty applied, are updated in place. On entry z holds b, mean b, t, eta0
-    and the L1 penalty due, u; on return also, at 5 and 6, the mean loss and the number of steps that moved the
-    coefficients. `edge` is the threshold of the loss, `rule` one of the step rules, `drift` the rate of b as a multiple
-    of that of w.
+    v (d,), mean (d,) and paid (d,), the L1 penalty applied, are updated in place; mean is empty without `average`. On
+    entry z holds b, mean b, t, eta0 and the L1 penalty due, u; on return also, at 5 and 6, the mean loss and the number
+    of steps that moved the coefficients. `edge` is the threshold of the loss, `rule` one of the step rules, `drift` the
+    rate of b as a multiple of that of w.
     """
     b, b_mean, t, eta0, u = z[0], z[1], z[2], z[3], z[4]
     eta, scale, A, B, total, moved = eta0, 1.0, 0.0, 1.0, 0.0, 0
     square, size = 0.0, 0.0
-    for j in range(v.shape[0]):
+    for j in range(v.shape[0] if l1 + l2 > 0.0 else 0):  # without a penalty nothing reads them
         square += v[j] * v[j]
         size += abs(v[j])
     for k in range(order.shape[0]):
