@@ -17,6 +17,7 @@ from fivefold.spatial.row_loops import ROW_LANES, SEED_TRIAL_LOOPS
 from fivefold.spatial.row_sampling import draw_rows
 
 FARTHEST = float(np.finfo(float).max)  # squared distance to the nearest seed while there is none
+PART_FACTOR = 4  # a part has this many times the rows of other loops: trials are so quick that starting a thread counts
 TIE_TOLERANCE = 1e-12  # seeds whose sums differ by no more than this share are equally good: the first drawn is taken
 
 
@@ -75,7 +76,7 @@ class _SeedTrials:
             loop(points.rows, *blocks, self.w, self.nearest, C, norms, Z, acc, self.after, potential)
             return potential
 
-        sums = reduce(np.add, map_parts(part, points.n, rows=rows_per_part(points.width)))
+        sums = reduce(np.add, map_parts(part, points.n, rows=PART_FACTOR * rows_per_part(points.width)))
         best = int((sums <= sums.min() * (1 + TIE_TOLERANCE)).argmax())
         self.nearest[:] = self.after[best]
         return int(tried[best])
