@@ -459,7 +459,7 @@ def test_the_card_and_the_documentation_are_complete(method):
     assert ">>> " in doc
     public = [n for n, f in vars(method.cls).items() if inspect.isfunction(f) and not n.startswith("_")]
     assert [n for n in public if not inspect.getdoc(getattr(method.cls, n))] == []
-    for name, values in card.search.items():
+    for name, values in method.hyperparameters.items():
         hint = params.declared_params(method.cls)[name]
         assert all(params.allows(hint, value) for value in values)
 

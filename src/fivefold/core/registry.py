@@ -111,6 +111,9 @@ class Card:
         default_factory=dict
     )  # values for arguments without a default, to try the method with
     search: Mapping[str, SearchValues] = field(default_factory=dict)  # values the study tries besides the defaults
+    finish: Mapping[str, object] = field(
+        default_factory=dict
+    )  # values it tries with the best setting alone, such as more trees: they cost time, and do no harm
     portfolio: bool = False  # in the study by default
     growth: float = 1.0  # fit and predict take time proportional to rows ** growth
     order_dependent: bool = (
@@ -225,7 +228,7 @@ class Method:
     @property
     def hyperparameters(self) -> dict[str, SearchValues]:
         """Parameters worth choosing by validation, with the values that a study tries."""
-        return dict(self.card.search)
+        return {**{name: (value,) for name, value in self.card.finish.items()}, **self.card.search}
 
     @property
     def discussion(self) -> str:

@@ -48,7 +48,8 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
             {"n_estimators": 5, "criterion": "entropy", "voting": "hard", "bootstrap": True},
             {"n_estimators": 5, "max_leaf_nodes": 6, "class_weight": "balanced"},
         ),
-        search={"n_estimators": (200,), "max_features": SearchRange(0.1, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        search={"max_features": SearchRange(0.1, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        finish={"n_estimators": 200},
         portfolio=True,
     )
 
@@ -85,7 +86,8 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
             {"n_estimators": 5, "max_features": 0.5, "bootstrap": True, "max_samples": 0.7},
             {"n_estimators": 5, "criterion": "absolute_error", "max_depth": 4},
         ),
-        search={"n_estimators": (200,), "max_features": SearchRange(0.2, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        search={"max_features": SearchRange(0.2, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        finish={"n_estimators": 200},
         portfolio=True,
     )
 

@@ -52,7 +52,8 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
             {"n_estimators": 5, "bootstrap": False, "class_weight": "balanced"},
             {"n_estimators": 5, "max_leaf_nodes": 6, "class_weight": "balanced_subsample", "max_samples": 0.8},
         ),
-        search={"n_estimators": (200,), "max_features": SearchRange(0.1, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        search={"max_features": SearchRange(0.1, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        finish={"n_estimators": 200},
         portfolio=True,
     )
 
@@ -93,7 +94,8 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
             {"n_estimators": 5, "max_features": 0.5, "max_samples": 0.7},
             {"n_estimators": 5, "bootstrap": False, "max_leaf_nodes": 8},
         ),
-        search={"n_estimators": (200,), "max_features": SearchRange(0.2, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        search={"max_features": SearchRange(0.2, 1.0), "min_samples_leaf": SearchRange(1, 20)},
+        finish={"n_estimators": 200},
         portfolio=True,
     )
 

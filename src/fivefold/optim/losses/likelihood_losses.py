@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
 from scipy.special import softmax as stable_softmax
+from scipy.special import xlogy
 
+from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.types import Array, Codes, Target, Weights
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.loss_loops import gamma_terms, poisson_terms, softmax_terms

@@ -15,14 +15,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
+import polars as pl
 
-from fivefold.core.types import Table
 from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
 from fivefold.evaluation.curves import LossCurve
-from fivefold.evaluation.protocols import FittedModel
-from fivefold.evaluation.scores import Score
+from fivefold.evaluation.protocols import FittedClassifier, FittedModel
+from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.judging.results import LearnerResult
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.splits import Split, derive_seed, mean_test_train_ratio
@@ -33,6 +34,7 @@ CURVE_SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows
 SHUFFLES = 3  # per column and split
 MAX_SHUFFLED_ROWS = 1_000  # test rows shuffled per split
 MAX_SHUFFLED_COLUMNS = 60  # the first columns of a table
+MAX_PREDICTED_ROWS = 20_000  # rows of shuffled tables that are predicted at once
 MAX_INSPECTION_SECONDS = 30.0  # an inspection that would take longer is left out
 
 
@@ -101,13 +103,38 @@ def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResul
         else np.sort(rng.choice(split.test, MAX_SHUFFLED_ROWS, replace=False))
     )
     X, orders = plan.data.X[rows], [rng.permutation(len(rows)) for _ in range(SHUFFLES)]
-    least = _model_loss(score, model, X, y[rows])
-    shuffled = [[X.with_columns(X[name][order]) for order in orders] for name in names]
-    return [float(np.mean([_model_loss(score, model, Z, y[rows]) for Z in several])) - least for several in shuffled]
+    tables = [X, *(X.with_columns(X[name][order]) for name in names for order in orders)]
+    least, *shuffled = _losses(score, model, tables, y[rows])
+    return [float(np.mean(several)) - least for several in np.reshape(shuffled, (-1, SHUFFLES))]
 
 
-def _model_loss(score: Score, model: FittedModel, X: Table, y: np.ndarray) -> float:
-    return score.loss(score.score_model(model, X, y))
+def _losses(score: Score, model: FittedModel, tables: Sequence[pl.DataFrame], y: np.ndarray) -> list[float]:
+    """The loss on each of these tables with the same target; many are predicted at once, since calls cost time."""
+    n, found = len(y), list[float]()
+    at_once = max(1, MAX_PREDICTED_ROWS // n)
+    for lo in range(0, len(tables), at_once):
+        block = tables[lo : lo + at_once]
+        given = _StackedPredictions(CachedPredictions(model, pl.concat(block)))
+        parts = np.arange(n * len(block)).reshape(-1, n)
+        found += [score.loss(score.score_model(given, part, y)) for part in parts]
+    return found
+
+
+@dataclass(frozen=True)
+class _StackedPredictions:
+    """Predictions for one table behind the interface of a fitted model; its X are row numbers."""
+
+    answers: CachedPredictions
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return np.asarray(cast(FittedClassifier, self.answers.model).classes_)
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self.answers.predictions[rows])
+
+    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self.answers.proba[rows])
 
 
 def _scores_at_share(plan: Plan, judged: LearnerResult, share: float) -> np.ndarray | None:

@@ -103,8 +103,11 @@ def fit_method(data: Data, name: str, parameters: Setting, *, seed: int = 0, tun
     plan = make_plan(data, [name], seed=seed, holdout=0.0)
     learner = plan.learners[0]
     settings = tuple({**setting, **parameters} for setting in learner.settings) if tune else (dict(parameters),)
-    space = {name: values for name, values in learner.space.items() if name not in parameters}
-    learner = replace(learner, settings=settings, space=space, smoothed=False)  # no study judges it by its log loss
+    space, finish = (
+        {name: values for name, values in searched.items() if name not in parameters}
+        for searched in (learner.space, learner.finish)
+    )
+    learner = replace(learner, settings=settings, space=space, finish=finish, smoothed=False)  # no log loss judges it
     _check_parameters(learner, parameters)
     try:
         if tune:

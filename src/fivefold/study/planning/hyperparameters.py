@@ -4,11 +4,13 @@ The defaults come first. The other settings are all combinations of the values t
 many or the card names ranges, a random sample: the range of every parameter is cut into as many slices as there are
 settings, and each slice is used once (a Latin hypercube), so that few settings cover every range. On large tables
 the settings are halved: all are tried on a part of the rows, the best third on three times as many, and so on; the last
-ones on all rows. A setting is only ever compared with others on the same rows. If the chosen value lies at an end of
-its range, values beyond that end are tried. Nothing here depends on a clock.
+ones on all rows. On small tables the settings of an ensemble race: all are tried on the first inner fold, the best
+third on the others, too. A setting is only ever compared with others on the same rows. If the chosen value lies at an
+end of its range, values beyond that end are tried. Nothing here depends on a clock.
 
 Bergstra & Bengio (2012), Random search for hyper-parameter optimization; McKay, Beckman & Conover (1979) for Latin
-hypercubes; Karnin, Koren & Somekh (2013) and Jamieson & Talwalkar (2016) for successive halving.
+hypercubes; Karnin, Koren & Somekh (2013) and Jamieson & Talwalkar (2016) for successive halving; Maron & Moore (1994)
+for races.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from sklearn.model_selection import ParameterGrid
 from fivefold.core.registry import SearchRange, SearchValues
 
 HALVING_FACTOR = 3  # each rung keeps one setting in three and gives it three times the rows
+MIN_FINALISTS = 3  # of a race; fewer settings than this and the defaults do not race
 MIN_RUNG_ROWS = 1_000  # no setting is tried on fewer rows, unless there are fewer
 EDGE_SHARE = 0.05  # a value this near to an end of its range, as a share of the range, is at the edge
 EXTENSION_SHARE = 0.25  # a range is extended by this share of its length at a time
@@ -83,6 +86,18 @@ def halving_rungs(settings: int, rows: int, *, halving: bool) -> tuple[Rung, ...
     return tuple(
         Rung(ceil(settings / HALVING_FACTOR**i), max(least, HALVING_FACTOR ** (i + 1.0 - count))) for i in range(count)
     )
+
+
+def race_finalists(settings: int) -> int:
+    """How many settings of a race go on after the first inner fold, besides the defaults; all if they are few.
+
+    Examples
+    --------
+    >>> race_finalists(12), race_finalists(5), race_finalists(4)
+    (4, 3, 4)
+    """
+    kept = max(MIN_FINALISTS, ceil(settings / HALVING_FACTOR))
+    return kept if settings > kept + 1 else settings
 
 
 def searched_ranges(space: Mapping[str, SearchValues]) -> dict[str, SearchRange]:

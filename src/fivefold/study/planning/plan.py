@@ -3,7 +3,7 @@
 Nested cross-validation: inner splits choose among the settings of a learner, outer splits test what was chosen, so the
 choice is part of what is tested. Every learner gets the same outer splits. The effort follows the number of rows:
 
-up to 5,000     2 repeats of 5 outer folds, 3 inner folds
+up to 5,000     2 repeats of 5 outer folds, 3 inner folds; settings of ensembles race over them
 up to 50,000    5 outer folds, settings halved over rows
 above           3 outer folds, settings halved over rows, without methods whose time grows faster than n^1.5
 
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.evaluation.scores import SCORES, Score
+from fivefold.study.planning.hyperparameters import race_finalists
 from fivefold.study.planning.portfolio import (
     Learner,
     LearnerRequest,
@@ -96,7 +97,8 @@ class Plan:
     folds: int = FOLDS
     repeats: int = REPEATS
     inner_folds: int = INNER_FOLDS
-    halving: bool = False
+    halving: bool = False  # are settings halved over rows?
+    racing: bool = False  # do the settings of ensembles race over the inner folds?
     skipped: Mapping[str, str] = field(default_factory=dict)  # methods left out, and why
     options: Options = Options()
     budget: float | None = None  # seconds
@@ -115,6 +117,11 @@ class Plan:
     def decoded(self, predicted: np.ndarray) -> np.ndarray:
         """The labels of these codes; the numbers of a regression as they are."""
         return predicted if self.classes is None else self.classes[predicted]
+
+    def races(self, learner: Learner) -> bool:
+        """Do the settings of this learner race over the inner folds?"""
+        count = len(learner.settings)
+        return self.racing and learner.costly and race_finalists(count) < count
 
     @property
     def rows(self) -> np.ndarray:
@@ -199,6 +206,7 @@ def plan_from_options(data: Data, options: Options) -> Plan:
         folds=folds,
         repeats=repeats,
         halving=len(data.y) > SMALL_TABLE_ROWS,
+        racing=len(data.y) <= SMALL_TABLE_ROWS,
         skipped=skipped,
         options=options,
         blend=blend is not None,
@@ -231,7 +239,12 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
             "splits": [[s.repeat, s.fold, len(s.train), len(s.test)] for s in plan.splits],
             "digest": _fingerprint(*(part for s in plan.splits for part in (s.train, s.test))),
         },
-        "inner": {"folds": plan.inner_folds, "halving": plan.halving, "log_target": plan.log_target},
+        "inner": {
+            "folds": plan.inner_folds,
+            "halving": plan.halving,
+            "racing": plan.racing,
+            "log_target": plan.log_target,
+        },
         "copies": data.copies,
         "holdout": {"rows": len(plan.holdout), "digest": _fingerprint(plan.holdout)},
         "scores": [score.name for score in plan.scores],

@@ -68,6 +68,7 @@ class Learner:
     prototype: TunableModel | None = None  # the estimator to clone; None: the method with its defaults
     smoothed: bool = False  # are shares of leaves and votes drawn towards the shares of all rows?
     space: Mapping[str, SearchValues] = field(default_factory=dict)  # what the settings were drawn from
+    finish: Setting = field(default_factory=dict)  # what is tried with the best of several settings alone
     members: tuple[Learner, ...] = ()  # of a blend; empty for any other learner
 
     @property
@@ -94,6 +95,11 @@ class Learner:
         """How early a budget of time is spent on it, and how late it is left out; 0 if it is not known as strong."""
         own = self.name.rpartition(".")[2]
         return next((i for i, name in enumerate(reversed(STRONG_LEARNERS), 1) if own.startswith(name)), 0)
+
+    @property
+    def costly(self) -> bool:
+        """Does a fit take long even on few rows? Ensembles fit many models."""
+        return self.method.chapter == "ensemble"
 
     @property
     def tries_logarithm(self) -> bool:
@@ -252,7 +258,8 @@ def _with_settings(learner: Learner, draws: int, seed: int, *, weighted: bool) -
     space: dict[str, Any] = dict(learner.method.card.search) if learner.prototype is None else {}
     if weighted and "class_weight" in learner.defaults:
         space["class_weight"] = (None, "balanced")
-    return replace(learner, space=space).with_draws(draws, seed)
+    finish = learner.method.card.finish if learner.prototype is None else {}
+    return replace(learner, space=space, finish=finish).with_draws(draws, seed)
 
 
 def _interleave_chapters(portfolio: list[Method]) -> list[Method]:

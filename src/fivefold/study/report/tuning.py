@@ -57,7 +57,12 @@ def _describe_tuning(plan: Plan, tuned: Sequence[LearnerResult]) -> str:
         "choice varies between splits, it matters little."
     )
     shares = sorted({one.share for judged in tuned for fold in judged.outcome.folds for one in fold.dropped})
-    if shares:
+    if shares and plan.racing:
+        said += (
+            " The settings of an ensemble race: all are tried on the first inner fold, and the best third of them and "
+            "the defaults on the others, too."
+        )
+    elif shares:
         parts = " and ".join(f"{share:.0%}" for share in shares)
         said += (
             f" Settings were halved: some fell out after a trial on {parts} of the rows; the better ones and the "

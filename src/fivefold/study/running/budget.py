@@ -26,7 +26,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fivefold.study.formatting import format_count, join_names, shorten_name
-from fivefold.study.planning.hyperparameters import Rung, halving_rungs
+from fivefold.study.planning.hyperparameters import halving_rungs, race_finalists
 from fivefold.study.planning.plan import (
     LARGE_TABLE_FOLDS,
     MAX_SETTINGS,
@@ -109,11 +109,17 @@ def fold_seconds(plan: Plan, learner: Learner) -> float:
         return 0.0
     n, inner = float(np.mean([len(split.train) for split in plan.splits])), plan.inner_folds
     count = len(learner.settings)
-    first, *later = halving_rungs(count, int(n), halving=plan.halving)
-    rungs = [first, *(Rung(min(count, rung.settings + 1), rung.share) for rung in later)]  # the defaults always go on
-    rungs += [Rung(1, 1.0)] if learner.ranges and count > 1 else []  # about one value beyond the end of a range
-    rungs += [Rung(1, 1.0)] if plan.log_target and learner.tries_logarithm else []
-    return cost.at(n) + sum(r.settings * inner * cost.at(r.share * n * (inner - 1) / inner) for r in rungs)
+    if plan.races(learner):
+        fits = [(count + (1 + race_finalists(count)) * (inner - 1.0), 1.0)]  # number of fits, share of the rows
+    else:
+        first, *later = halving_rungs(count, int(n), halving=plan.halving)
+        kept = [(min(count, rung.settings + 1), rung.share) for rung in later]  # the defaults always go on
+        fits = [(inner * settings, share) for settings, share in ((first.settings, first.share), *kept)]
+    beyond = 1 if learner.ranges and count > 1 else 0  # about one value beyond the end of a range
+    finish = 2 if learner.finish and count > 1 else 0  # about twice the time of another setting
+    logarithm = 1 if plan.log_target and learner.tries_logarithm else 0
+    fits.append((inner * (beyond + finish + logarithm), 1.0))
+    return cost.at(n) + sum(number * cost.at(share * n * (inner - 1) / inner) for number, share in fits)
 
 
 def fold_time_limit(plan: Plan, learner: Learner) -> float:

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple, TypeVar, TypeVarTuple
 
 import numpy as np
@@ -21,7 +22,13 @@ from fivefold.core.types import Table
 from fivefold.evaluation.calibration import CALIBRATION_FOLDS, CrossFittedCalibration
 from fivefold.evaluation.protocols import Model
 from fivefold.evaluation.scores import CachedPredictions, Score
-from fivefold.study.planning.hyperparameters import MAX_EXTENSIONS, Setting, halving_rungs, values_beyond
+from fivefold.study.planning.hyperparameters import (
+    MAX_EXTENSIONS,
+    Setting,
+    halving_rungs,
+    race_finalists,
+    values_beyond,
+)
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import Split, TrainTestRows, derive_seed, inner_splits, subsample
@@ -46,11 +53,11 @@ class TriedSetting(NamedTuple):
 
 
 class DroppedSetting(NamedTuple):
-    """A setting that fell out on an early rung, its mean loss there, and the share of the rows it was tried on."""
+    """A setting that fell out early, its mean loss until then, and the share of the rows it was tried on."""
 
     setting: Setting
     loss: float
-    share: float
+    share: float  # on a rung of halving; in a race, the share of the inner folds
 
 
 @dataclass(frozen=True)
@@ -226,8 +233,8 @@ def tune_and_fit(
 def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, seed: int) -> SettingChoice:
     """The setting with the best mean score over inner splits of the training rows; the first of equally good ones.
 
-    The defaults stay until the last rung, whose settings are all tried on the same rows; ranges at whose ends the
-    choice lies are extended there.
+    The defaults stay until the end of halving or of a race, where all settings are tried on the same rows; ranges at
+    whose ends the choice lies are extended there.
     """
     if learner.members:
         return _choose_shares(data, learner, train, plan, seed)
@@ -236,25 +243,16 @@ def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, 
     )  # also for a single setting: InnerSelection compares learners by these losses
     if not splits:
         return SettingChoice(learner.settings[0])
-    trials, alive, dropped = _Trials(data, learner, plan, seed), list(learner.settings), list[DroppedSetting]()
-    rungs = halving_rungs(len(alive), len(train), halving=plan.halving)
-    found = list[TriedSetting]()
-    for number, rung in enumerate(rungs):
-        parts = [(subsample(data, a, rung.share, seed), subsample(data, b, rung.share, seed)) for a, b in splits]
-        found = trials.run(alive, parts, keep=number + 1 == len(rungs))
-        if trials.failure is not None and all(np.isinf(one.loss) for one in found):
-            raise trials.failure
-        if number + 1 < len(rungs):
-            order = np.argsort([one.loss for one in found], kind="stable")[: rungs[number + 1].settings]
-            kept = sorted({0, *order.tolist()})  # the defaults come first
-            dropped += [DroppedSetting(*one[:2], rung.share) for i, one in enumerate(found) if i not in kept]
-            alive = [found[i].setting for i in kept]
+    trials = _Trials(data, learner, plan, seed)
+    search = _race if plan.races(learner) and len(splits) > 1 else _halve
+    found, dropped = search(trials, splits, len(train))
     extended = _extend_ranges(learner, found, lambda settings: trials.run(settings, splits, keep=True))
     at_edge = tuple(_settings_beyond(learner, found))
+    if learner.finish and len(learner.settings) > 1:
+        found += trials.run([{**_best(found).setting, **learner.finish}], splits, keep=True)
     if plan.log_target and learner.tries_logarithm:
-        chosen = min(found, key=lambda one: one.loss).setting
-        found += trials.run([with_logarithm(chosen, plan.scores[0].name)], splits, keep=True)
-    best = min(found, key=lambda one: one.loss)
+        found += trials.run([with_logarithm(_best(found).setting, plan.scores[0].name)], splits, keep=True)
+    best = _best(found)
     return SettingChoice(
         parameters=best.setting,
         tried=tuple((one.setting, one.loss) for one in found),
@@ -264,6 +262,57 @@ def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, 
         inner=best.predictions,
         seconds=trials.stopwatch.seconds,
     )
+
+
+def _best(found: Sequence[TriedSetting]) -> TriedSetting:
+    """The setting with the least loss; the first of equally good ones."""
+    return min(found, key=lambda one: one.loss)
+
+
+def _halve(
+    trials: _Trials, splits: Sequence[TrainTestRows], rows: int
+) -> tuple[list[TriedSetting], list[DroppedSetting]]:
+    """Settings halved over rows, or all tried on all rows: those of the last rung, and those that fell out before."""
+    data, alive, dropped = trials.data, list(trials.learner.settings), list[DroppedSetting]()
+    rungs = halving_rungs(len(alive), rows, halving=trials.plan.halving)
+    for rung, after in pairwise((*rungs, None)):
+        parts = [
+            (subsample(data, fit, rung.share, trials.seed), subsample(data, test, rung.share, trials.seed))
+            for fit, test in splits
+        ]
+        found = trials.run_some(alive, parts, keep=after is None)
+        if after is not None:
+            found, lost = _keep_best(found, after.settings, rung.share)
+            alive, dropped = [one.setting for one in found], dropped + lost
+    return found, dropped
+
+
+def _race(
+    trials: _Trials, splits: Sequence[TrainTestRows], rows: int
+) -> tuple[list[TriedSetting], list[DroppedSetting]]:
+    """All settings on the first split, the best ones on the others, too: those, and the ones that fell out."""
+    settings, first = trials.learner.settings, splits[:1]
+    heats = trials.run_some(settings, first, keep=True)
+    kept, dropped = _keep_best(heats, race_finalists(len(settings)), len(first) / len(splits))
+    rest = trials.run_some([one.setting for one in kept], splits[1:], keep=True)
+    return [_joined(a, b, len(splits) - 1) for a, b in zip(kept, rest, strict=True)], dropped
+
+
+def _keep_best(
+    found: Sequence[TriedSetting], count: int, share: float
+) -> tuple[list[TriedSetting], list[DroppedSetting]]:
+    """The defaults and this many of the best settings, in their order, and those that fall out."""
+    order = np.argsort([one.loss for one in found], kind="stable")[:count]
+    kept = {0, *order.tolist()}  # the defaults come first
+    dropped = [DroppedSetting(one.setting, one.loss, share) for i, one in enumerate(found) if i not in kept]
+    return [found[i] for i in sorted(kept)], dropped
+
+
+def _joined(first: TriedSetting, rest: TriedSetting, count: int) -> TriedSetting:
+    """A setting tried on one split, and then on this many others."""
+    parts = [one.predictions for one in (first, rest) if one.predictions is not None]
+    predictions = np.concatenate(parts) if len(parts) == 2 else None
+    return TriedSetting(first.setting, (first.loss + count * rest.loss) / (1 + count), predictions)
 
 
 def _extend_ranges(
@@ -280,7 +329,7 @@ def _extend_ranges(
 
 def _settings_beyond(learner: Learner, found: Sequence[TriedSetting]) -> dict[str, Setting]:
     """The best setting with a value beyond the end of its range, by parameter, if that is allowed and was not tried."""
-    best = min(found, key=lambda one: one.loss).setting
+    best = _best(found).setting
     beyond, cls = values_beyond(learner.ranges, {**learner.defaults, **best}), learner.method.cls
     settings = {n: {**best, n: value} for n, value in beyond.items() if allows(declared_params(cls)[n], value)}
     return {name: new for name, new in settings.items() if all(new != one.setting for one in found)}
@@ -389,6 +438,15 @@ class _Trials:
         self.data, self.learner, self.plan, self.seed = data, learner, plan, seed
         self.stopwatch = Stopwatch()
         self.failure: Exception | None = None
+
+    def run_some(
+        self, settings: Sequence[Setting], splits: Sequence[TrainTestRows], *, keep: bool = False
+    ) -> list[TriedSetting]:
+        """The same as `run`; raises the last error if none of the settings can be fitted."""
+        found = self.run(settings, splits, keep=keep)
+        if self.failure is not None and all(np.isinf(one.loss) for one in found):
+            raise self.failure
+        return found
 
     def run(
         self, settings: Sequence[Setting], splits: Sequence[TrainTestRows], *, keep: bool = False
