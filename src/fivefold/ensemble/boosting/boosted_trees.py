@@ -120,10 +120,11 @@ class BoostedTreesBuilder:
     def add_tree(self, tree: HistogramTree, value: Doubles) -> None:
         """Add a tree with these values at its nodes."""
         at, sets = self.starts[-1], self.arrays["sets"].used
+        shift = at * (tree.left >= 0)
         shifted: dict[str, Any] = {
-            "left": np.where(tree.left >= 0, tree.left + at, -1).astype(np.int32),
-            "right": np.where(tree.left >= 0, tree.right + at, -1).astype(np.int32),
-            "category": np.where(tree.category >= 0, tree.category + sets, -1).astype(np.int32),
+            "left": tree.left + shift,
+            "right": tree.right + shift,
+            "category": tree.category + sets * (tree.category >= 0) if sets or len(tree.sets) else tree.category,
             "value": value,
         }
         for name, array in self.arrays.items():

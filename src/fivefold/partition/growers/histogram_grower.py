@@ -17,7 +17,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -123,6 +123,7 @@ class _HistogramNode:
     left: int = -1  # the index of its left child, once it has been divided
 
 
+T = TypeVar("T")
 Queue = list[tuple[float, int, _HistogramNode]]
 
 
@@ -168,12 +169,11 @@ class HistogramGrower:
         """The tree of Newton steps for the gradients and curvatures of rows that each count `repeats` times."""
         limits, units, self.seed = self.limits, _quantisation_units(g, h, repeats), seed
         per = 1 / units.gradient, 1 / units.curvature
-        sums = map_parts(
+        sums = _map_blocks(
             lambda lo, hi: quantise_gradients(
                 g[lo:hi], h[lo:hi], repeats[lo:hi], *per, lo, self.rows[lo:hi], self.packed[lo:hi]
             ),
             len(g),
-            rows=BLOCK_ROWS,
         )
         a, b = (sum(part[i] for part in sums) for i in range(2))
         whole = (a * units.gradient, (b >> COUNT_BITS) * units.curvature, b & COUNT_MASK)
@@ -218,8 +218,11 @@ class HistogramGrower:
     def _node(
         self, lo: int, hi: int, depth: int, path: int, sums: Any, bounds: tuple[float, float], interaction_sets: Any
     ) -> _HistogramNode:
-        value = -sums[G] / (sums[H] + self.limits.ridge + CURVATURE_EPSILON)
-        numbers = np.array([*sums, min(max(value, bounds[0]), bounds[1]), *bounds])
+        numbers = np.empty(6)
+        numbers[: N + 1] = sums
+        value = -numbers[G] / (numbers[H] + self.limits.ridge + CURVATURE_EPSILON)
+        numbers[VALUE] = min(max(value, bounds[0]), bounds[1])
+        numbers[LOWER_BOUND], numbers[UPPER_BOUND] = bounds
         return _HistogramNode(lo, hi, depth, path, numbers, interaction_sets)
 
     def _can_split(self, node: _HistogramNode, leaves: int) -> bool:
@@ -287,8 +290,9 @@ class HistogramGrower:
             node.table = self._table()
             self._fill(node.table, node.lo, node.hi, slot)
         work, table = self.scratch[slot or 0], self._table() if deeper else NO_TABLE
-        self._write_side(work, 0, left)
-        self._write_side(work, 1, right)
+        searched = deeper and self._can_split(left, 1), deeper and self._can_split(right, 1)
+        self._write_side(work, 0, left, searched[0])
+        self._write_side(work, 1, right, searched[1])
         args = (
             self.data,
             self.codes[f],
@@ -297,8 +301,7 @@ class HistogramGrower:
             node.hi,
             node.table if deeper else NO_TABLE,
             table,
-            deeper and self._can_split(left, 1),
-            deeper and self._can_split(right, 1),
+            *searched,
             self.terms,
             work,
         )
@@ -399,10 +402,10 @@ class HistogramGrower:
             left[MISSING_BIN] = 2 * best[LEFT_N] > node.sums[N]
         return left
 
-    def _write_side(self, work: SearchBuffers, side: int, node: _HistogramNode) -> None:
-        """Make a node the one whose cut is found on this side."""
+    def _write_side(self, work: SearchBuffers, side: int, node: _HistogramNode, searched: bool = True) -> None:
+        """Make a node the one whose cut is found on this side, if one is searched."""
         work.sums[side] = node.sums
-        if self.interaction_sets is not None or self.limits.column_share < 1:
+        if searched and (self.interaction_sets is not None or self.limits.column_share < 1):
             work.allowed[side] = self._allowed(node)
 
     def _allowed(self, node: _HistogramNode) -> Codes:
@@ -431,25 +434,29 @@ class HistogramGrower:
 
     def _tree(self) -> HistogramTree:
         nodes = self.nodes
-        inner = np.array([node.left >= 0 for node in nodes])
-        feature = np.array([int(node.best[COLUMN]) if node.left >= 0 else -1 for node in nodes], dtype=np.int32)
-        by_set = inner & self.bins.categorical[feature]
-        left = np.array([node.left for node in nodes], dtype=np.int32)
-        by_threshold = zip(nodes, inner & ~by_set, strict=True)
+        m, sets = len(nodes), list[Codes]()
+        feature, left, category = (np.full(m, -1, dtype=np.int32) for _ in range(3))
+        threshold, missing_left, gain = np.full(m, np.nan), np.zeros(m, dtype=np.uint8), np.zeros(m)
+        for t, node in enumerate(nodes):
+            if node.left >= 0:
+                f = int(node.best[COLUMN])
+                feature[t], left[t], gain[t] = f, node.left, node.best[GAIN]
+                missing_left[t] = node.bins_left[MISSING_BIN]
+                if self.columns[f, CATEGORICAL]:
+                    category[t] = len(sets)
+                    sets.append(_pack_bins(node.bins_left))
+                else:
+                    threshold[t] = self._threshold(node)
         return HistogramTree(
             feature=feature,
-            threshold=np.array([self._threshold(node) if plain else np.nan for node, plain in by_threshold]),
+            threshold=threshold,
             left=left,
-            right=np.where(inner, left + 1, -1).astype(np.int32),
-            missing_left=np.array(
-                [node.bins_left[MISSING_BIN] if node.left >= 0 else 0 for node in nodes], dtype=np.uint8
-            ),
-            category=np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
-            sets=np.array([_pack_bins(nodes[t].bins_left) for t in np.flatnonzero(by_set)], dtype=np.uint32).reshape(
-                -1, 8
-            ),
+            right=left + (left >= 0),
+            missing_left=missing_left,
+            category=category,
+            sets=np.array(sets, dtype=np.uint32).reshape(-1, 8),
             value=np.array([node.sums[VALUE] for node in nodes]),
-            gain=np.array([node.best[GAIN] if node.left >= 0 else 0.0 for node in nodes]),
+            gain=gain,
             rows=np.array([node.hi - node.lo for node in nodes]),
         )
 
@@ -462,6 +469,11 @@ def _map_serial(work: Any, count: int) -> list[Any]:
     return [work(i) for i in range(count)]
 
 
+def _map_blocks(work: Callable[[int, int], T], n: int) -> list[T]:
+    """Work on parts of all rows, on the pool; few rows are one part, for which asking the pool takes longer."""
+    return [work(0, n)] if n < 2 * BLOCK_ROWS else map_parts(work, n, rows=BLOCK_ROWS)
+
+
 def _pack_bins(goes: Codes) -> Codes:
     """A mask of bins as bits (8,) uint32."""
     return np.packbits(goes, bitorder="little").view(np.uint32)
@@ -469,7 +481,7 @@ def _pack_bins(goes: Codes) -> Codes:
 
 def _quantisation_units(g: Array, h: Array, repeats: Indices) -> QuantisationUnits:
     """Units that are powers of two, so that products with them are exact, and such that sums fit their bits."""
-    bounds = map_parts(lambda lo, hi: gradient_extent(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g), rows=BLOCK_ROWS)
+    bounds = _map_blocks(lambda lo, hi: gradient_extent(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g))
     top, total = max(max(b[0] for b in bounds), 1e-290), max(sum(b[1] for b in bounds), 1e-290)
     return QuantisationUnits(
         float(2.0 ** (np.ceil(np.log2(top)) - 31)), float(2.0 ** (np.ceil(np.log2(total)) - CURVATURE_BITS))

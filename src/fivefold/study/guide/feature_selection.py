@@ -20,7 +20,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 from scipy.stats import chi2_contingency
-from sklearn.feature_selection import f_classif, f_regression
 
 from fivefold.core.types import Indices
 from fivefold.evaluation.comparison.holm import holm
@@ -265,6 +264,8 @@ def _no_relation_p_value(data: Data, column: Column) -> float | None:
         if seen.sum() < MIN_ROWS_PER_COLUMN or np.ptp(x[seen]) == 0 or (classes and len(np.unique(data.y[seen])) < 2):
             return 1.0
         ranks = pl.Series(x[seen]).rank().to_numpy()  # so that any monotone relation counts
+        from sklearn.feature_selection import f_classif, f_regression  # slow to import
+
         test = f_classif if classes else f_regression
         with np.errstate(divide="ignore", invalid="ignore"):  # the ratio is infinite for a perfect predictor
             p = float(test(ranks[:, None], data.y[seen])[1][0])
