@@ -92,8 +92,11 @@ def _coefficient_matrix(pipeline: Any, plan: Plan) -> np.ndarray | None:
     """(1, d) of a regression or two classes, (K, d) of more; None if predictions are not linear in them."""
     if not isinstance(pipeline, Pipeline) or not isinstance(pipeline[0], ColumnTransformer):
         return None
-    method = pipeline[-1]
-    Z = pipeline[0].transform(plan.data.X[plan.rows[:CHECKED_ROWS]])
+    return _method_matrix(pipeline[-1], pipeline[0].transform(plan.data.X[plan.rows[:CHECKED_ROWS]]), plan)
+
+
+def _method_matrix(method: Any, Z: Any, plan: Plan) -> np.ndarray | None:
+    """The same of a method that was fitted on prepared columns, checked on these rows of them."""
     if not isinstance(Z, np.ndarray):
         return None
     if (form := linear_form(method, Z)) is not None:
@@ -122,10 +125,12 @@ def _bootstrap(plan: Plan, pipeline: Any) -> Iterator[tuple[list[str], np.ndarra
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # reported when the folds ran
             try:
-                fitted = clone(pipeline).fit(data.X[drawn], data.y[drawn])
+                prepare, method = clone(pipeline[0]), clone(pipeline[-1])
+                Z = prepare.fit_transform(data.X[drawn], data.y[drawn])
+                method.fit(Z, data.y[drawn])
             except ValueError:  # a sample without one of the classes
                 continue
-            W = _coefficient_matrix(fitted, plan)
+            W = _method_matrix(method, Z[:CHECKED_ROWS], plan)
         if W is not None:
-            made = prepared_columns(fitted[0])
+            made = prepared_columns(prepare)
             yield [column.name for column in made], W, np.array([column.scale for column in made])

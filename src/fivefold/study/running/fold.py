@@ -118,12 +118,14 @@ def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> Fol
     """Tune and fit on the training rows of a split, test on its test rows."""
     data, seed = plan.coded(data), derive_seed(plan.seed, split.repeat, split.fold)
     stopwatch, choice = Stopwatch(), choose_setting(data, learner, split.train, plan, seed)
-    known, new = data.X[split.train], data.X[split.test]
     model = stopwatch(fit_pipeline, data, learner, choice.parameters, split.train, seed)
     fit_seconds = stopwatch.last
-    on_test, on_train = CachedPredictions(model, new), CachedPredictions(model, known)
-    stopwatch(lambda: on_test.predictions)
+    prepare, method = model[:-1], model[-1]  # the columns are prepared once for both kinds of prediction
+    on_test = CachedPredictions(method, stopwatch(prepare.transform, data.X[split.test]))
     predict_seconds = stopwatch.last
+    stopwatch(lambda: on_test.predictions)
+    predict_seconds += stopwatch.last
+    on_train = CachedPredictions(method, stopwatch(prepare.transform, data.X[split.train]))
     classes = None if plan.classes is None else np.arange(len(plan.classes))
     proba = None if classes is None else stopwatch(on_test.proba_for, classes)
     if not np.isfinite(on_test.predictions if proba is None else proba).all():
@@ -432,11 +434,12 @@ def _calibration_folds(data: Data, rows: np.ndarray, seed: int) -> np.ndarray:
 
 
 class _Trials:
-    """Settings tried on splits; the columns are prepared once per split."""
+    """Settings tried on splits; the columns are prepared once per split, on large tables once per run."""
 
     def __init__(self, data: Data, learner: Learner, plan: Plan, seed: int) -> None:
         self.data, self.learner, self.plan, self.seed = data, learner, plan, seed
         self.stopwatch = Stopwatch()
+        self.prepared = dict[int, tuple[np.ndarray, Table, Table]]()  # by the id of the first: see `_prepare`
         self.failure: Exception | None = None
 
     def run_some(
@@ -456,15 +459,13 @@ class _Trials:
         With `keep`, and if a blend takes part, predictions are kept, too.
         """
         keep = keep and self.plan.blend and not self.learner.baseline
-        data, stopwatch, total = self.data, self.stopwatch, sum(len(test) for _, test in splits)
+        data, total = self.data, sum(len(test) for _, test in splits)
         losses = np.zeros((len(settings), len(splits)))
         predictions: list[list[np.ndarray]] = [[] for _ in settings]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # only those of the chosen setting are reported
             for j, (fit, test) in enumerate(splits):
-                ready, target = make_transformer(self.learner.takes, data), data.y[fit]
-                known = stopwatch(ready.fit_transform, data.X[fit], target)
-                new = stopwatch(ready.transform, data.X[test])
+                known, new = self._prepare(fit, test)
                 kept = _kept_for_blend(data, test, total, self.seed)
                 for i, setting in enumerate(settings):
                     try:
@@ -477,6 +478,17 @@ class _Trials:
             TriedSetting(setting, loss, np.concatenate(parts) if keep and len(parts) == len(splits) else None)
             for setting, loss, parts in zip(settings, losses.mean(axis=1).tolist(), predictions, strict=True)
         ]
+
+    def _prepare(self, fit: np.ndarray, test: np.ndarray) -> tuple[Table, Table]:
+        """The columns of both parts, prepared by what the first says; kept for later runs if the table is small."""
+        if id(fit) in self.prepared:
+            return self.prepared[id(fit)][1:]
+        ready, data = make_transformer(self.learner.takes, self.data), self.data
+        known = self.stopwatch(ready.fit_transform, data.X[fit], data.y[fit])
+        new = self.stopwatch(ready.transform, data.X[test])
+        if not self.plan.halving:
+            self.prepared[id(fit)] = (fit, known, new)  # while it is held, no other array has its id
+        return known, new
 
     def _fit_and_score(
         self, setting: Setting, known: Table, fit: np.ndarray, new: Table, test: np.ndarray
