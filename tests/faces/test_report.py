@@ -7,16 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from report_pages import Reader, studied
+from study_tables import blobs
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
 from fivefold.evaluation.comparison import friedman_test
 from fivefold.study import report
+from fivefold.study.judging import inspection
 from fivefold.study.judging.inspection import learning_curve, permutation_importances
 from fivefold.study.judging.results import results_to_json
 from fivefold.study.judging.study_comparison import compare_studies
+from fivefold.study.planning.plan import make_plan
 from fivefold.study.report.headline import learner_fit, read_fit
 from fivefold.study.report.page import to_html, to_markdown
+from fivefold.study.running.fold import fit_pipeline
 from fivefold.study.running.run import LearnerOutcome
 from fivefold.study.tables.dataset import BadInput
 
@@ -223,6 +227,19 @@ def test_a_column_that_is_the_target_is_important_and_noise_is_not(tmp_path):
     assert list(curve.values) == [8, 16, 32, 56, 80]
     whole = [fold.scores["log_loss"] for fold in found.judged[0].outcome.folds]
     assert curve.test[-1].tolist() == whole
+
+
+def test_tables_that_are_predicted_at_once_have_the_loss_that_each_has_alone(monkeypatch):
+    monkeypatch.setattr(inspection, "MAX_PREDICTED_ROWS", 100)  # two tables at once, and one
+    data = blobs(120, K=3)
+    plan = make_plan(data, ["LinearDiscriminantAnalysis"])
+    coded, split = plan.coded(data), plan.splits[0]
+    model = fit_pipeline(coded, plan.learners[0], {}, split.train, 0)
+    X, y = data.X[split.test], coded.y[split.test]
+    tables = [X, *(X.with_columns(X[name].reverse()) for name in X.columns), X[::-1]]
+    for score in plan.scores:
+        alone = [score.loss(score.score_model(model, table, y)) for table in tables]
+        assert inspection._losses(score, model, tables, y) == pytest.approx(alone, rel=1e-12)
 
 
 # Side by side

@@ -134,6 +134,59 @@ def test_settings_are_compared_on_the_same_rows_only_and_the_defaults_reach_the_
     assert np.isfinite(worst_kept) and found.parameters in [setting for setting, _ in found.tried]
 
 
+# Races
+
+
+def trees(draws=12, finish=None):
+    """Forests of five trees, with settings to choose from."""
+    space = {"n_estimators": (5,), "min_samples_leaf": SearchRange(1, 40)}
+    return replace(Learner(find("ExtraTreesRegressor")), space=space, finish=finish or {}).with_draws(draws, 0)
+
+
+def test_settings_of_an_ensemble_race_over_the_inner_folds(monkeypatch):
+    rounds, run = [], fold._Trials.run
+
+    def spying(self, settings, splits, *, keep=False):
+        rounds.append((len(settings), {} in settings, len(splits)))
+        return run(self, settings, splits, keep=keep)
+
+    data = linear(n=120, d=3)
+    plan = make_plan(data, [trees()])
+    learner = plan.learners[0]
+    whole = choose_setting(data, learner, plan.rows, replace(plan, racing=False), 0)
+    monkeypatch.setattr(fold._Trials, "run", spying)
+    raced = choose_setting(data, learner, plan.rows, plan, 0)
+    first, second, *beyond = rounds
+    assert first == (12, True, 1) and second[1:] == (True, 2) and second[0] in (4, 5)
+    assert len(raced.dropped) == 12 - second[0] and {one.share for one in raced.dropped} == {1 / 3}
+    assert all(splits == 3 for *_, splits in beyond)  # beyond the ends of ranges
+    known = {str(setting): loss for setting, loss in whole.tried}
+    both = [(known[str(setting)], loss) for setting, loss in raced.tried if str(setting) in known]
+    assert len(both) >= second[0] and all(a == pytest.approx(b, rel=1e-12) for a, b in both)
+    assert raced.tried[0][0] == {} and raced.parameters == min(raced.tried, key=lambda entry: entry[1])[0]
+
+
+@pytest.mark.parametrize("racing", [lambda plan: replace(plan, racing=False), lambda plan: plan], ids=["whole", "race"])
+def test_few_settings_and_methods_that_fit_one_model_do_not_race(racing):
+    data = linear(n=60, d=3)
+    for learner in (trees(draws=4), ridge({"alpha": SearchRange(1e-4, 1e6)}, draws=12)):
+        plan = racing(make_plan(data, [learner]))
+        assert not plan.races(plan.learners[0])
+        assert choose_setting(data, plan.learners[0], plan.rows, plan, 0).dropped == ()
+
+
+def test_more_trees_are_tried_with_the_best_setting_alone():
+    data = linear(n=90, d=3)
+    plan = make_plan(data, [trees(finish={"n_estimators": 9})])
+    found = choose_setting(data, plan.learners[0], plan.rows, plan, 0)
+    *others, last = found.tried
+    best = min(others, key=lambda entry: entry[1])[0]
+    assert last[0] == {**best, "n_estimators": 9}
+    assert all(setting.get("n_estimators") != 9 for setting, _ in others)
+    alone = replace(plan.learners[0], settings=({},))
+    assert [setting for setting, _ in choose_setting(data, alone, plan.rows, plan, 0).tried] == [{}]
+
+
 # What is said of it
 
 
