@@ -26,7 +26,6 @@ import numpy as np
 from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Array, Codes, Indices, Labels, Matrix, Rng, Table, Vector
-from fivefold.evaluation.inspection.additive_trees import additive_trees
 from fivefold.evaluation.inspection.linear_form import Scale, linear_form, scale_of
 from fivefold.evaluation.inspection.response import outputs_of, response
 from fivefold.evaluation.inspection.row_mixtures import column_names, mixed_rows, stacked
@@ -136,6 +135,8 @@ def _linear_contributions(model: FittedModel, X: Table, B: Table, code: Codes) -
 
 
 def _tree_contributions(model: FittedModel, X: Table, B: Table, code: Codes) -> tuple[Vector, Array, Scale] | None:
+    from fivefold.evaluation.inspection.additive_trees import additive_trees  # it knows all trees: slow to import
+
     found = additive_trees(model)
     if found is None:
         return None

@@ -20,7 +20,6 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card, Method, SearchRange, SearchValues, find, methods
-from fivefold.ensemble.voting import VotingClassifier, VotingRegressor
 from fivefold.evaluation.protocols import TunableModel
 from fivefold.study.planning.hyperparameters import Setting, draw_settings, searched_ranges
 from fivefold.study.preparation.column_transformer import InputNeeds, input_needs
@@ -170,6 +169,8 @@ def asks_for_blend(names: Sequence[LearnerRequest]) -> bool:
 
 def make_blend(data: Data, learners: Iterable[Learner]) -> Learner | None:
     """The blend of these learners without the baselines; None if fewer than two are left."""
+    from fivefold.ensemble.voting import VotingClassifier, VotingRegressor  # with all ensembles: slow to import
+
     members = tuple(learner for learner in learners if not learner.baseline)
     if len(members) < 2:
         return None

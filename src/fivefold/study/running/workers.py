@@ -13,6 +13,7 @@ worker runs; it imports the standard library only, so that both are in place bef
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import pickle
 import queue
@@ -210,11 +211,14 @@ def worker_main(parent: int) -> None:
     """What a worker does until it is killed or its parent ends."""
     _die_with_parent(parent)
     inbox, answer = _open_pipes()
+    gc.disable()  # what is imported stays: to look for garbage in it costs time, now and at every later collection
     try:
         work, shared = pickle.loads(inbox.get())
     except BaseException as error:
         answer(("broken", f"{type(error).__name__}: {error}", 0.0))
         return
+    gc.freeze()
+    gc.enable()
     answer(("ready", None, 0.0))
     while True:
         task, start = pickle.loads(inbox.get()), time.perf_counter()
