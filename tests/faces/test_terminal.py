@@ -20,12 +20,6 @@ from fivefold.study.models import scoring, winner
 WAIT_SECONDS = 60.0  # a sign of life that takes longer never comes
 
 
-@pytest.fixture(autouse=True)
-def _enough_time(monkeypatch):
-    """No fold is stopped, however busy the machine is."""
-    monkeypatch.setattr("fivefold.study.running.budget.MIN_LIMIT_SECONDS", 600.0)
-
-
 def run(*words, width=120, **environment):
     return CliRunner().invoke(app, list(map(str, words)), env={"COLUMNS": str(width), **environment})
 

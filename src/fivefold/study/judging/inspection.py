@@ -35,6 +35,7 @@ SHUFFLES = 3  # per column and split
 MAX_SHUFFLED_ROWS = 1_000  # test rows shuffled per split
 MAX_SHUFFLED_COLUMNS = 60  # the first columns of a table
 MAX_PREDICTED_ROWS = 20_000  # rows of shuffled tables that are predicted at once
+MIN_TIMED_ROWS = 120  # as many rows are taken to need no more time than fewer ones
 MAX_INSPECTION_SECONDS = 30.0  # an inspection that would take longer is left out
 
 
@@ -49,9 +50,14 @@ class ColumnImportance:
 def affordable_inspections(plan: Plan, judged: LearnerResult) -> tuple[bool, bool]:
     """Is there time for the importances, and for the learning curve, judging by the time of the folds?"""
     folds, width = plan.folds, min(MAX_SHUFFLED_COLUMNS, len(plan.data.columns))
-    rows = min(1.0, MAX_SHUFFLED_ROWS / max(1, len(plan.splits[0].test)))
-    shuffling = folds * (judged.fit_seconds + width * SHUFFLES * judged.predict_seconds * rows)
+    rows = width * SHUFFLES * min(MAX_SHUFFLED_ROWS, len(plan.splits[0].test))
+    shuffling = folds * (judged.fit_seconds + rows * seconds_per_row(plan, judged))
     return shuffling <= MAX_INSPECTION_SECONDS, folds * judged.fit_seconds * sum(CURVE_SHARES) <= MAX_INSPECTION_SECONDS
+
+
+def seconds_per_row(plan: Plan, judged: LearnerResult) -> float:
+    """Seconds to predict a row among many, by the time of the test rows; of few rows most is the time of the call."""
+    return judged.predict_seconds / max(MIN_TIMED_ROWS, len(plan.splits[0].test))
 
 
 def permutation_importances(plan: Plan, judged: LearnerResult) -> tuple[ColumnImportance, ...]:

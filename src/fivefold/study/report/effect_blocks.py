@@ -21,6 +21,7 @@ from fivefold.study.judging.column_effects import (
     column_effects,
     explain_examples,
 )
+from fivefold.study.judging.inspection import seconds_per_row
 from fivefold.study.judging.results import Results
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.report.blocks import Block, Figure, FigureRow, Paragraph, SubHeading
@@ -38,7 +39,7 @@ def effect_blocks(results: Results, order: Sequence[str]) -> list[Block]:
     if model is None:
         return []
     label = rarer_class(results)
-    per_row = results.judged[0].predict_seconds / max(1, len(plan.splits[0].test))
+    per_row = seconds_per_row(plan, results.judged[0])
     names = list(order)[:MAX_EFFECTS]
     blocks: list[Block] = []
     if len(names) * EFFECT_ROWS * MAX_EFFECT_VALUES * per_row <= MAX_EXPLANATION_SECONDS:

@@ -1,0 +1,20 @@
+"""The tests of this folder do not depend on how busy the machine is."""
+
+import pytest
+
+LONG = 3_600.0  # seconds
+LIMITS = {  # of folds, beyond which they are stopped, and of explanations, beyond which a report leaves them out
+    "fivefold.study.running.run.fold_time_limit": lambda plan, learner: LONG,
+    "fivefold.study.judging.inspection.MAX_INSPECTION_SECONDS": LONG,
+    "fivefold.study.report.effect_blocks.MAX_EXPLANATION_SECONDS": LONG,
+    "fivefold.study.report.model_structure.MAX_BOOTSTRAP_SECONDS": LONG,
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _enough_time():
+    """Whatever is measured is short enough; a test of a limit sets its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in LIMITS.items():
+            patch.setattr(name, value)
+        yield
