@@ -18,3 +18,14 @@ def _enough_time():
         for name, value in LIMITS.items():
             patch.setattr(name, value)
         yield
+
+
+@pytest.fixture
+def without_report(monkeypatch):
+    """Studies end without their page, which other tests look at: to draw it takes longer than a small study."""
+
+    def write_nothing(results, folder):
+        (folder / "report.html").touch()
+        return folder / "report.html"
+
+    monkeypatch.setattr("fivefold.study.report.write_report", write_nothing)

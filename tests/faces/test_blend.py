@@ -180,11 +180,13 @@ def test_few_rows_are_enough_for_weights(monkeypatch):
 # The model
 
 
-def test_a_winning_blend_is_saved_and_the_number_of_workers_changes_no_byte(tmp_path):
+def test_a_winning_blend_is_saved_and_the_number_of_workers_changes_no_byte(tmp_path, request):
     data = two_halves(300, seed=2)
     plan = make_plan(data, NAMES, repeats=1, folds=3, holdout=0)
     tables = []
     for jobs in (1, 2):
+        if jobs == 2:
+            request.getfixturevalue("without_report")
         out = tmp_path / str(jobs)
         out.mkdir()
         with Journal.create(":memory:", {}) as journal, make_workers(data, jobs) as workers:

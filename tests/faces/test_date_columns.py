@@ -103,7 +103,7 @@ def test_a_date_alone_is_not_scored_without_it():
     assert in_time_order(plan) == (None, [])
 
 
-def test_a_study_shows_the_warning_and_both_scores(tmp_path):
+def test_a_study_shows_the_warning_and_both_scores(tmp_path, request):
     frame = walk(300)
     frame.write_csv(tmp_path / "walk.csv")
     words = ["--methods", "sklearn.neighbors.KNeighborsRegressor", "--repeats", "1", "--out", str(tmp_path / "out")]
@@ -117,6 +117,7 @@ def test_a_study_shows_the_warning_and_both_scores(tmp_path):
     assert "give --time day" in text and f"{both['ordered']:.2f}" in text and f"{both['shuffled']:.2f}" in text
     page = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "each fold later than its training rows" in page
+    request.getfixturevalue("without_report")
     again = CliRunner().invoke(app, ["study", "--resume", "--out", str(tmp_path / "out")])
     assert again.exit_code == 0, again.output
     assert json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8")) == found

@@ -220,6 +220,7 @@ def test_the_model_file_holds_the_winner_of_all_rows_and_says_so_everywhere(tabl
     assert said.encode() in page and said.encode() in (tmp_path / "out" / "report.html").read_bytes()
 
 
+@pytest.mark.usefixtures("without_report")
 def test_without_a_refit_the_file_holds_the_model_that_was_tested(table, tmp_path):
     text, found = study(table, tmp_path / "out", "--no-refit")
     model = load_model(tmp_path / "out" / "model.skops")

@@ -155,6 +155,7 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+@pytest.mark.usefixtures("without_report")
 def test_a_study_goes_on_from_a_damaged_journal_and_gives_the_same_table(tmp_path):
     options = ("--methods", "GaussianNB", "--folds", 2, "--repeats", 1, "--jobs", 1, "--out", tmp_path / "out")
     assert run("study", "iris", *options).exit_code == 0
@@ -174,6 +175,7 @@ def test_a_study_goes_on_from_a_damaged_journal_and_gives_the_same_table(tmp_pat
     assert (tmp_path / "out" / "results.json").read_bytes() == table
 
 
+@pytest.mark.usefixtures("without_report")
 def test_starting_again_keeps_a_damaged_journal_under_another_name(tmp_path):
     (tmp_path / JOURNAL_FILE).write_bytes(b"no journal" * 100)
     options = ("--methods", "GaussianNB", "--folds", 2, "--repeats", 1, "--jobs", 1, "--out", tmp_path)

@@ -278,6 +278,7 @@ def test_text_missing_values_and_letters_beyond_ascii_go_through_every_learner_o
     assert max(entry["summary"]["accuracy"]["mean"] for entry in table["learners"]) > 0.8
 
 
+@pytest.mark.usefixtures("without_report")
 def test_regression_is_scored_by_root_mean_squared_error_and_has_no_certificate(tmp_path):
     words = ["--methods", "Ridge", "--repeats", 1, "--holdout", 0.2, "--out", tmp_path / "out"]
     shown = study("diabetes", *words)
@@ -315,6 +316,7 @@ class Sleepy(DummyClassifier):
 """
 
 
+@pytest.mark.usefixtures("without_report")
 def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(tmp_path, monkeypatch):
     (tmp_path / "trouble.py").write_text(TROUBLE)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -356,6 +358,7 @@ def test_a_dry_run_shows_the_plan_with_its_cost_and_writes_nothing(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("without_report")
 def test_a_budget_is_kept_by_doing_less_and_frozen_in_the_journal(tmp_path):
     words = ["iris", "--methods", "GaussianNB", "--budget", "0.001s", "--out", tmp_path / "out"]
     assert study(*words).exit_code == 0

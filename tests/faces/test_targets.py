@@ -369,11 +369,13 @@ def test_the_logarithm_of_a_skewed_target_is_tried_in_every_fold_and_kept_where_
     assert 0 < low < middle < high < 2000  # far from the training rows it stays near their range
 
 
+@pytest.mark.usefixtures("without_report")
 def test_the_median_is_predicted_where_absolute_errors_are_judged(tmp_path):
     _, learners, _ = studied(priced(tmp_path), "--metric", "mae")
     assert all(fold["parameters"]["log_target"] == "median" for fold in learners["Ridge"]["folds"])
 
 
+@pytest.mark.usefixtures("without_report")
 @pytest.mark.parametrize("shift", [-0.5, 40.0], ids=["some are negative", "hardly skewed on either scale"])
 def test_other_targets_are_left_as_they_are(tmp_path, shift):
     path = priced(tmp_path, shift=shift)

@@ -138,6 +138,7 @@ def test_the_plan_names_the_order_of_time(tmp_path):
 # Long names
 
 
+@pytest.mark.usefixtures("without_report")
 def test_long_names_push_no_column_out(tmp_path):
     """With the whole name, of 59 letters, there would be no room for the accuracy."""
     names = "GaussianNB,sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis"
