@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple, TypeVar, TypeVarTuple
 
 import numpy as np
@@ -277,14 +276,15 @@ def _halve(
     """Settings halved over rows, or all tried on all rows: those of the last rung, and those that fell out before."""
     data, alive, dropped = trials.data, list(trials.learner.settings), list[DroppedSetting]()
     rungs = halving_rungs(len(alive), rows, halving=trials.plan.halving)
-    for rung, after in pairwise((*rungs, None)):
+    for number, rung in enumerate(rungs):
         parts = [
             (subsample(data, fit, rung.share, trials.seed), subsample(data, test, rung.share, trials.seed))
             for fit, test in splits
         ]
-        found = trials.run_some(alive, parts, keep=after is None)
-        if after is not None:
-            found, lost = _keep_best(found, after.settings, rung.share)
+        last = number + 1 == len(rungs)
+        found = trials.run_some(alive, parts, keep=last)
+        if not last:
+            found, lost = _keep_best(found, rungs[number + 1].settings, rung.share)
             alive, dropped = [one.setting for one in found], dropped + lost
     return found, dropped
 
