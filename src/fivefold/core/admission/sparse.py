@@ -138,9 +138,10 @@ def _integers(indices: Indices, what: str, name: str) -> None:
 
 
 def _in_range(indices: Indices, size: int, what: str, name: str) -> None:
-    """Refuse an index outside 0 .. size - 1."""
-    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
-        at = int(((indices < 0) | (indices >= size)).argmax())
+    """Refuse an index outside 0 .. size - 1; read without its sign, a negative one is beyond every size."""
+    bare, limit = indices.view(f"u{indices.itemsize}"), min(size, 2 ** (8 * indices.itemsize - 1))
+    if len(bare) and bare.max() >= limit:
+        at = int((bare >= limit).argmax())
         raise ValueError(
             f"{name} has {what}[{at}] = {indices[at]}; indices there run from 0 to {size - 1}. Build the matrix again, "
             "for example from its rows, columns and values with scipy.sparse.coo_array"

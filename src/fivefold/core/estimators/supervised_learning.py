@@ -189,7 +189,9 @@ def encode_labels(y: Target) -> tuple[Any, Codes]:  # Labels, or a list of them
         each = [encode_labels(np.ascontiguousarray(column)) for column in y.T]
         return [classes for classes, _ in each], np.stack([codes for _, codes in each], axis=1)
     if y.dtype.kind in "iu" and (low := int(y.min())) > -(2**31) and int(y.max()) - low < max(1024, len(y)):
-        present = np.bincount(y - low) > 0
-        return np.flatnonzero(present).astype(y.dtype) + y.dtype.type(low), (np.cumsum(present) - 1)[y - low]
+        above = y - low
+        present = np.bincount(above) > 0
+        codes = above.astype(np.int64, copy=False) if present.all() else (np.cumsum(present) - 1)[above]
+        return np.flatnonzero(present).astype(y.dtype) + y.dtype.type(low), codes
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int64, copy=False)

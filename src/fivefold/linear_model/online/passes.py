@@ -120,7 +120,9 @@ class RowStream(Objective):
     ) -> RowStream:
         """Rows of X, each w times, in steps that are `factor` times as long."""
         count = np.minimum(np.ceil(w), MAX_VISITS).astype(np.int64)
-        visits = np.repeat(np.arange(len(y)), count)
+        visits = np.arange(len(y))
+        if (count > 1).any():
+            visits = np.repeat(visits, count)
         return cls(
             X=X,
             rows=as_rows(X),
@@ -152,7 +154,7 @@ class RowStream(Objective):
     @cached_property
     def visit_weight(self) -> Array:
         """The weight of all visits to each row."""
-        return self.s * np.bincount(self.visits, minlength=len(self.y))
+        return self.s if len(self.visits) == len(self.y) else self.s * np.bincount(self.visits, minlength=len(self.y))
 
     @cached_property
     def loop_arguments(self) -> tuple[Any, ...]:

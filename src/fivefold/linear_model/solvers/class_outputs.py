@@ -11,7 +11,7 @@ from fivefold.core.types import Array, Codes, Doubles, Matrix, Vector
 
 def one_vs_rest_targets(codes: Codes, K: int) -> list[Doubles]:
     """+1 for the rows of a class and -1 for the rest: for the second class of two, or for each of more."""
-    return [np.where(codes == k, 1.0, -1.0) for k in (range(1, 2) if K == 2 else range(K))]
+    return [2.0 * (codes == k) - 1.0 for k in (range(1, 2) if K == 2 else range(K))]
 
 
 def class_probabilities(eta: Array) -> Matrix:
