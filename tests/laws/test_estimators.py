@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -123,6 +124,30 @@ def test_a_seed_decides_the_bytes(case):
     X, y = table(case)
     first, second = outputs(fitted(case, X, y), X), outputs(fitted(case, X, y), X)
     assert all(first[name].tobytes() == second[name].tobytes() for name in first)
+
+
+def beside_results(model):
+    """Names of attributes that are neither parameters nor results."""
+    return {name for name in vars(model) if not name.endswith("_")} - model.get_params(deep=False).keys()
+
+
+@cases
+def test_a_fit_leaves_its_results_on_the_estimator_and_nothing_else(case, monkeypatch):
+    """What `_fit` needs comes as arguments: nothing waits on the estimator, nor stays there if the fit is cut off."""
+    X, y = table(case)
+    model = build(case, warm_start=True).fit(X, y)
+    assert beside_results(model) == set()
+    waiting = []
+
+    def cut_off(self, *args, **extra):
+        waiting.append(beside_results(self))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(case[0].cls, "_fit", cut_off, raising=False)
+    with suppress(KeyboardInterrupt):  # a few ensembles of named members have a `fit` of their own
+        model.fit(X, y)
+    assert not any(waiting)
+    assert beside_results(model) == set()
 
 
 @pytest.mark.parametrize("library", FRAMES)

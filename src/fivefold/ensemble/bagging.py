@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.callback import with_callbacks
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -52,8 +53,8 @@ from fivefold.ensemble.members.bootstrap_bag import (
     with_idle_rows,
 )
 from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner, seed_parameters
-from fivefold.ensemble.members.metadata_routing import CopyMetadata, MetadataPassing
-from fivefold.ensemble.members.warm_start import WarmStart
+from fivefold.ensemble.members.metadata_routing import NO_METADATA, CopyMetadata, MetadataPassing
+from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -164,14 +165,11 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     estimators_samples_ = learned("samples")
     oob_score_ = oob_attribute("oob.score")
 
+    @with_callbacks
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
         """Fit copies to samples; a weight of two counts a row twice, other metadata goes to the copies."""
-        self._given = given = self._passed(X, sample_weight, fit_params)
-        try:
-            mixed_into: Any = super()
-            mixed_into.fit(X, y, sample_weight)
-        finally:
-            del self._given
+        given = self._passed(X, sample_weight, fit_params)
+        self._fit_admitted(X, y, sample_weight, given=given)
         if self.model_.oob is not None and given.rows is not None:
             self.model_ = self._with_idle_rows(X)
         return self
@@ -184,8 +182,15 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         """An unfitted copy of the learner."""
         return clone(self._inner())
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        name, before = type(self).__name__, self._resume(X, y)
+    def _fit(
+        self,
+        X: Table,
+        y: Target,
+        w: Weights,
+        given: CopyMetadata = NO_METADATA,
+        earlier: EarlierFit | None = None,
+    ) -> None:
+        name, before = type(self).__name__, self._resume(earlier, X, y)
         if is_regressor(self._inner()) if is_classifier(self) else is_classifier(self._inner()):
             kind = "classifier" if is_classifier(self) else "regressor"
             raise ValueError(f"{name}: estimator should be a {kind}; got {self.estimator!r}")
@@ -196,7 +201,6 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         if self.oob_score and not self.bootstrap:
             raise ValueError(f"{name}: oob_score=True needs rows left out: Out of bag estimation needs bootstrap=True")
         fresh = self._new_seeds(len(kept), "bag", "copies")
-        given: CopyMetadata = self._given
         work = (delayed(self._copy)(X, y, bag, count, width, seed, given) for seed in fresh)
         copies = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads", return_as="generator")(work)
         new: list[tuple[Any, Indices]] = []

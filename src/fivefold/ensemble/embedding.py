@@ -32,6 +32,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Doubles, Indices, Labels, Rng, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.base import ForestMethods
 from fivefold.ensemble.forests.tree_growers import random_split_grower
+from fivefold.ensemble.members.warm_start import EarlierFit
 from fivefold.tree import ExtraTreeRegressor
 from fivefold.tree.shared.base import MaxLeaves, MinLeaf, MinSplit, MinWeight
 from fivefold.tree.shared.tree_targets import NumberTarget
@@ -117,10 +118,10 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         """Grow the trees, and return the code of the rows."""
         return self.fit(X, y, sample_weight).transform(X)
 
-    def _fit(self, X: Table, w: Weights) -> None:
+    def _fit(self, X: Table, w: Weights, earlier: EarlierFit | None = None) -> None:
         y = _hash_rows(X, check_random_state(self.random_state))
         centre = np.average(y, weights=w)
-        self._fit_trees(X, NumberTarget((y - centre)[None], np.array([centre]), self.criterion), w)
+        self._fit_trees(X, NumberTarget((y - centre)[None], np.array([centre]), self.criterion), w, earlier)
 
     def transform(self, X: UserTable) -> Table:
         """The code of each row, (n, leaves of all trees)."""

@@ -10,12 +10,13 @@ Friedman (2001, 2002).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.special import logit
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.takes import Takes
@@ -26,9 +27,10 @@ from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, class_loss, weighted_quantile
-from fivefold.ensemble.boosting.gradient_rounds import boost_exact_trees, initial_scores
+from fivefold.ensemble.boosting.gradient_rounds import RoundMonitor, boost_exact_trees, initial_scores
+from fivefold.ensemble.boosting.hist_rounds import TrainingRows
 from fivefold.ensemble.members.inner_estimators import MemberSequence
-from fivefold.ensemble.members.warm_start import WarmStart
+from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.margin_losses import ExponentialLoss
 from fivefold.optim.losses.regression_losses import AbsoluteLoss, HuberLoss, QuantileLoss, SquaredLoss
@@ -143,20 +145,12 @@ class GradientMethods(WarmStart, MemberSequence):
         """The last of `oob_scores_`."""
         return np.float64(self._out_of_bag("oob_score"))
 
+    @with_callbacks
     def fit(
-        self,
-        X: UserTable,
-        y: UserTarget,
-        sample_weight: UserWeights = None,
-        monitor: Callable[..., bool | None] | None = None,
+        self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, monitor: RoundMonitor | None = None
     ) -> Self:
         """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop the fit."""
-        self._monitor = monitor
-        try:
-            mixed_into: Any = super()
-            return mixed_into.fit(X, y, sample_weight)
-        finally:
-            del self._monitor
+        return self._fit_admitted(X, y, sample_weight, monitor=monitor)
 
     def apply(self, X: UserTable) -> Array:
         """(n, rounds, K): the leaf of each row in each tree."""
@@ -170,12 +164,14 @@ class GradientMethods(WarmStart, MemberSequence):
             raise AttributeError(f"{type(self).__name__} has no {name}_ with subsample=1.0: no row is out of the bag")
         return getattr(self.model_, name)
 
-    def _boost(self, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
+    def _boost(
+        self, rows: TrainingRows, target: BoostingLoss, monitor: RoundMonitor | None, earlier: EarlierFit | None
+    ) -> None:
         if self.criterion != "deprecated":
             name = type(self).__name__
             warn(f"{name}: criterion has no effect, and scikit-learn will remove it; leave it out", FutureWarning)
-        self._resume_rounds(X, "n_estimators")
-        self.model_ = boost_exact_trees(self, X, y, w, target, self._monitor)
+        before = self._resume_rounds(earlier, rows.X, "n_estimators")
+        self.model_ = boost_exact_trees(self, rows, target, monitor, before)
 
     def _target(self) -> BoostingLoss:
         raise TypeError(f"{type(self).__name__} does not say which loss it minimises")
@@ -251,9 +247,12 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
             raise ValueError(f"GradientBoostingClassifier: loss='exponential' takes two classes; y holds {K}")
         return BoostingLoss(ExponentialLoss(), _half_log_odds, classes=2)
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
+    def _fit(
+        self, X: Table, y: Target, w: Weights, monitor: RoundMonitor | None = None, earlier: EarlierFit | None = None
+    ) -> None:
         target = self._target()
-        self._boost(X, y.astype(np.int64 if target.classes > 2 else np.float64), w, target)
+        y = y.astype(np.int64 if target.classes > 2 else np.float64)
+        self._boost(TrainingRows(X, y, w), target, monitor, earlier)
 
     def decision_function(self, X: UserTable) -> Array:
         """The sum of trees: one number per row for two classes, else (n, K)."""
@@ -349,8 +348,10 @@ class GradientBoostingRegressor(
     def _target(self) -> BoostingLoss:
         return REGRESSION_LOSSES[self.loss](self.alpha)
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        self._boost(X, y.astype(np.float64), w, self._target())
+    def _fit(
+        self, X: Table, y: Target, w: Weights, monitor: RoundMonitor | None = None, earlier: EarlierFit | None = None
+    ) -> None:
+        self._boost(TrainingRows(X, y.astype(np.float64), w), self._target(), monitor, earlier)
 
     def apply(self, X: UserTable) -> Array:
         """(n, rounds): the leaf of each row in each tree."""

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from numbers import Integral
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import _check_monotonic_cst
@@ -31,7 +32,7 @@ from fivefold.core.registry import Card, SearchRange, SearchValues
 from fivefold.core.types import Array, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import REGRESSION_LOSSES, BoostingLoss, class_loss
 from fivefold.ensemble.boosting.hist_rounds import ColumnSettings, TrainingRows, boost_histogram_trees
-from fivefold.ensemble.members.warm_start import WarmStart
+from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart
 from fivefold.partition.histograms.histogram_loops import MAX_ROWS
 from fivefold.tree.shared.base import MaxLeaves
 
@@ -47,6 +48,14 @@ SEARCH: Mapping[str, SearchValues] = {
     "early_stopping": (True, False),
     "keep_best": (True,),
 }
+
+
+class ValidationRows(NamedTuple):
+    """Rows that decide when to stop, as users pass them."""
+
+    X: UserTable
+    y: UserTarget
+    sample_weight: UserWeights
 
 
 @dataclass(eq=False, repr=False)
@@ -146,6 +155,7 @@ class HistBoostingMethods(WarmStart):
         categorical = self.model_.bins.categorical
         return categorical if categorical.any() else None
 
+    @with_callbacks
     def fit(
         self,
         X: UserTable,
@@ -163,24 +173,22 @@ class HistBoostingMethods(WarmStart):
             raise ValueError(
                 f"{type(self).__name__}: X_val and y_val are for early stopping, which early_stopping=False turns off"
             )
-        self._validation = (X_val, y_val, sample_weight_val)
-        try:
-            mixed_into: Any = super()
-            return mixed_into.fit(X, y, sample_weight)
-        finally:
-            del self._validation
+        validation = None if X_val is None else ValidationRows(X_val, y_val, sample_weight_val)
+        return self._fit_admitted(X, y, sample_weight, validation=validation)
 
-    def _boost(self, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
-        name = type(self).__name__
+    def _boost(
+        self, rows: TrainingRows, target: BoostingLoss, validation: ValidationRows | None, earlier: EarlierFit | None
+    ) -> None:
+        name, X = type(self).__name__, rows.X
         if len(X) > MAX_ROWS:
             raise ValueError(f"{name}: X has {len(X)} rows; histograms count at most {MAX_ROWS}. Take a sample")
-        before = self._resume_rounds(X, "max_iter")
+        before = self._resume_rounds(earlier, X, "max_iter")
         if self.monotonic_cst is not None and target.trees_per_round > 1:
             raise ValueError(f"{name}: monotonic_cst supports at most two classes; y has {target.classes}")
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(np.iinfo(np.uint32).max, dtype="u8"))
-        if before is None:
-            self._seed = seed
+        if before is not None:  # the same rows are held back; files of version 0.1.0 have the seed beside the model
+            seed = vars(self).pop("_seed", seed) if before.seed is None else before.seed
         d = X.shape[1]
         asked = self.monotonic_cst
         if asked is not None and not isinstance(asked, dict) and np.ndim(asked) != 1:
@@ -191,19 +199,15 @@ class HistBoostingMethods(WarmStart):
             raise ValueError(
                 f"{name}: column {int(bad.argmax())} holds categories, which have no order for monotonic_cst"
             )
-        self.model_ = boost_histogram_trees(
-            self, TrainingRows(X, y, w), self._given(target), target, columns, self._seed
-        )
+        held = None if validation is None else self._admitted(validation, target)
+        self.model_ = boost_histogram_trees(self, rows, held, target, columns, seed, before)
 
-    def _given(self, target: BoostingLoss) -> TrainingRows | None:
-        """Rows passed for validation."""
-        X, y, w = self._validation
-        if X is None:
-            return None
-        X, y = admit(self, X, fitting=False), np.asarray(y)
+    def _admitted(self, given: ValidationRows, target: BoostingLoss) -> TrainingRows:
+        """Rows passed for validation, as rounds score them."""
+        X, y = admit(self, given.X, fitting=False), np.asarray(given.y)
         if target.classes:
             y = np.searchsorted(self.classes_, y).clip(0, target.classes - 1)
-        return TrainingRows(X, _typed(y, target), admit_weights(self, w, X))
+        return TrainingRows(X, _typed(y, target), admit_weights(self, given.sample_weight, X))
 
     def _categorical(self, d: int) -> Mask:
         """Which columns hold categories: text, category types, and those named by the user."""
@@ -316,9 +320,16 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         portfolio=True,
     )
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
+    def _fit(
+        self,
+        X: Table,
+        y: Target,
+        w: Weights,
+        validation: ValidationRows | None = None,
+        earlier: EarlierFit | None = None,
+    ) -> None:
         target = class_loss(len(self.classes_))
-        self._boost(X, _typed(y, target), w, target)
+        self._boost(TrainingRows(X, _typed(y, target), w), target, validation, earlier)
 
     def decision_function(self, X: UserTable) -> Array:
         """The sum of trees: log-odds of the second of two classes, or (n, K)."""
@@ -404,7 +415,14 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor, keywords="qu
         portfolio=True,
     )
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
+    def _fit(
+        self,
+        X: Table,
+        y: Target,
+        w: Weights,
+        validation: ValidationRows | None = None,
+        earlier: EarlierFit | None = None,
+    ) -> None:
         if self.loss == "quantile" and self.quantile is None:
             raise ValueError("HistGradientBoostingRegressor: loss='quantile' needs the quantile, a number in [0, 1]")
         if self.loss == "gamma" and (y <= 0).any():
@@ -415,7 +433,7 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor, keywords="qu
                 f"least is {y.min():g}"
             )
         target = REGRESSION_LOSSES[self.loss](self.quantile)
-        self._boost(X, _typed(y, target), w, target)
+        self._boost(TrainingRows(X, _typed(y, target), w), target, validation, earlier)
 
     def predict(self, X: UserTable) -> Array:
         """The predicted number of each row."""

@@ -29,7 +29,7 @@ from fivefold.ensemble.forests.committee import committee_trees
 from fivefold.ensemble.forests.forest_loops import ForestArrays
 from fivefold.ensemble.members.bootstrap_bag import Bag, MaxColumns, columns_per_member, kept_rows, sampled_rows
 from fivefold.ensemble.members.inner_estimators import MemberSequence
-from fivefold.ensemble.members.warm_start import WarmStart, trees_of
+from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart, trees_of
 from fivefold.partition.criteria.constant_impurity import ConstantImpurity
 from fivefold.partition.growers.binary_grower import grow_random_tree
 from fivefold.partition.splitters.base import GrowthLimits
@@ -149,8 +149,8 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         self.model_ = replace(self.model_, rows=kept_rows(sample_weight))
         return self
 
-    def _fit(self, X: Table, w: Weights) -> None:
-        before, bag = self._resume(X), Bag.of(X, None, w)
+    def _fit(self, X: Table, w: Weights, earlier: EarlierFit | None = None) -> None:
+        before, bag = self._resume(earlier, X), Bag.of(X, None, w)
         kept = () if before is None else before.seeds
         seeds = self._new_seeds(len(kept))
         count, width = self._rows(bag.size), columns_per_member(self, X.shape[1])

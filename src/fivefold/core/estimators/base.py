@@ -286,12 +286,16 @@ class Unsupervised(Estimator):
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Self:
         """Learn from the rows of X; a weight of two means a row is there twice."""
+        return self._fit_admitted(X, y, sample_weight)
+
+    def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
+        """The work of fit; what a method adds, of whatever type, goes to its `_fit`."""
         params.check_params(self)
         self._forget()
         X = admit(self, X, fitting=True)
         kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
         with interruptible_fit(self):
-            self._fit(kept, w)
+            self._fit(kept, w, **extra)
             self._label(X)
         return self
 

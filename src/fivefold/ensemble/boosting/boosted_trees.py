@@ -43,6 +43,7 @@ class BoostedTrees:
     train_score: Any = ()  # array: before the first and after each round; () without early stopping
     validation_score: Any = ()
     stopping: bool = False  # did the score decide when to stop?
+    seed: int | None = None  # of the rows held back and the columns tried, also in a warm start; None with exact trees
 
     def check_arrays(self, columns: int) -> None:
         """Refuse arrays, as of an altered file, that do not make trees over this many columns."""

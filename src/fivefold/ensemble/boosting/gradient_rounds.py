@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Target, Weights
+from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Weights
 from fivefold.ensemble.boosting.boosted_trees import SET_WORDS, BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, weighted_quantile
 from fivefold.ensemble.boosting.hist_rounds import TrainingRows
@@ -48,6 +48,8 @@ TREE_SETTINGS = (
     "min_impurity_decrease",
     "ccp_alpha",
 )
+
+RoundMonitor: TypeAlias = Callable[..., bool | None]  # of the round, the estimator and {}; true stops the fit
 
 
 @dataclass(frozen=True)
@@ -149,17 +151,16 @@ def initial_scores(init: Any, target: BoostingLoss, X: Table) -> Matrix:
 
 def boost_exact_trees(
     estimator: Any,  # GradientBoostingClassifier or GradientBoostingRegressor, whose module imports this one
-    X: Table,
-    y: Target,
-    w: Weights,
+    rows: TrainingRows,
     target: BoostingLoss,
-    monitor: Callable[..., bool | None] | None,
+    monitor: RoundMonitor | None,
+    earlier: GradientModel | None,
 ) -> GradientModel:
-    """Fit round after round."""
-    rows, held = TrainingRows(X, y, w), None
+    """Fit round after round, after those of an earlier fit if one is given."""
+    held = None
     if estimator.n_iter_no_change is not None:
         rows, held = rows.hold_back(estimator.validation_fraction, target, estimator.random_state)
-    return _GradientRounds(estimator, rows, held, target, monitor).run()
+    return _GradientRounds(estimator, rows, held, target, monitor, earlier).run()
 
 
 class _Table:
@@ -189,11 +190,11 @@ class _GradientRounds:
         rows: TrainingRows,
         held: TrainingRows | None,
         target: BoostingLoss,
-        watch: Callable[..., bool | None] | None,
+        watch: RoundMonitor | None,
+        earlier: GradientModel | None,
     ) -> None:
         self.estimator, self.rows, self.held, self.target, self.watch = estimator, rows, held, target, watch
         (n, d), w = rows.X.shape, rows.w
-        earlier: GradientModel | None = vars(estimator).get("model_")
         self.rng = check_random_state(estimator.random_state)
         self.init = self._init() if earlier is None else earlier.init
         self.columns = presort(rows.X)

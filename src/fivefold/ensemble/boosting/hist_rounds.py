@@ -85,12 +85,16 @@ def boost_histogram_trees(
     target: BoostingLoss,
     columns: ColumnSettings,
     seed: int,
+    earlier: BoostedTrees | None,
 ) -> BoostedTrees:
-    """Fit round after round; `held` are rows given for validation, otherwise some are held back if it is asked for."""
+    """Fit round after round, after those of an earlier fit if one is given.
+
+    `held` are rows given for validation; otherwise some are held back if it is asked for.
+    """
     early = len(rows.X) > EARLY_STOPPING_ROWS if estimator.early_stopping == "auto" else bool(estimator.early_stopping)
     if early and held is None and estimator.validation_fraction is not None:
         rows, held = rows.hold_back(estimator.validation_fraction, target, seed)
-    return _HistogramRounds(estimator, rows, held if early else None, target, columns, seed, early).run()
+    return _HistogramRounds(estimator, rows, held if early else None, target, columns, seed, early, earlier).run()
 
 
 class _HistogramRounds:
@@ -103,10 +107,10 @@ class _HistogramRounds:
         columns: ColumnSettings,
         seed: int,
         early: bool,
+        earlier: BoostedTrees | None,
     ) -> None:
         self.estimator, self.rows, self.held, self.target, self.early = estimator, rows, held, target, early
         self.seed = seed
-        earlier: BoostedTrees | None = vars(estimator).get("model_")
         rng = np.random.RandomState(seed)
         self.bins = _bins(estimator, rows, columns, rng) if earlier is None else earlier.bins
         limits = HistogramLimits(
@@ -230,7 +234,11 @@ class _HistogramRounds:
             if self.estimator.keep_best:
                 rounds = max(1, int(np.argmax(scores.deciding[: rounds + 1])))
         found = self.builder.model(
-            rounds, train_score=np.array(train), validation_score=np.array(validation), stopping=self.early
+            rounds,
+            train_score=np.array(train),
+            validation_score=np.array(validation),
+            stopping=self.early,
+            seed=self.seed,
         )
         return replace(found, **{name: getattr(found, name).copy() for name in self.builder.arrays})
 

@@ -50,7 +50,7 @@ from fivefold.ensemble.members.bootstrap_bag import (
     with_idle_rows,
 )
 from fivefold.ensemble.members.inner_estimators import MemberSequence
-from fivefold.ensemble.members.warm_start import WarmStart, trees_of
+from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart, trees_of
 from fivefold.tree.shared.base import (
     DrawSeed,
     MaxFeatures,
@@ -171,9 +171,9 @@ class ForestMethods(WarmStart, MemberSequence):
             self.model_ = self._with_idle_rows(X, rows)
         return self
 
-    def _fit_trees(self, X: Table, target: TreeTarget, w: Weights) -> None:
+    def _fit_trees(self, X: Table, target: TreeTarget, w: Weights, earlier: EarlierFit | None) -> None:
         """Grow the missing trees, and score them on the rows that they were not grown from."""
-        before = self._resume(X, target.y)
+        before = self._resume(earlier, X, target.y)
         trees = None if before is None else before.trees
         draws = self._sample_draws(X, target, w, np.empty(0, np.int64) if before is None else before.draws.seeds)
         trees = self._grow(X, target, w, draws, trees)
@@ -380,7 +380,7 @@ class BaseForestClassifier(SupervisedForest):
         """Class weights decide which rows are drawn, not how many: they are kept separate."""
         return w
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights, earlier: EarlierFit | None = None) -> None:
         each = (self.classes_,) if y.ndim == 1 else tuple(self.classes_)
         rule, balanced, factors, codes = self.class_weight, False, None, y.reshape(len(y), -1)
         if isinstance(rule, str) and rule == "balanced_subsample":
@@ -389,7 +389,7 @@ class BaseForestClassifier(SupervisedForest):
             factors = np.ones(len(y))
             for own, classes, c in zip(_rules(rule, each), each, codes.T, strict=True):
                 factors *= class_weights(own, classes, c, w)[c]
-        self._fit_trees(X, ClassTarget(codes, tuple(map(len, each)), self.criterion, factors, balanced), w)
+        self._fit_trees(X, ClassTarget(codes, tuple(map(len, each)), self.criterion, factors, balanced), w, earlier)
 
     def predict_proba(self, X: UserTable) -> Matrix | list[Matrix]:
         """The mean of the class shares, or of the votes, over the trees; a list for several outputs."""
@@ -457,8 +457,8 @@ class BaseForestRegressor(SupervisedForest):
     max_samples: MaxSamples = None
     monotonic_cst: Any = None
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        self._fit_trees(X, NumberTarget.of(y, w, self.criterion, type(self).__name__), w)
+    def _fit(self, X: Table, y: Target, w: Weights, earlier: EarlierFit | None = None) -> None:
+        self._fit_trees(X, NumberTarget.of(y, w, self.criterion, type(self).__name__), w, earlier)
 
     def predict(self, X: UserTable) -> Array:
         """The mean prediction of the trees."""

@@ -32,6 +32,9 @@ class CopyMetadata:
         return {name: take_rows(value, rows, n) for name, value in self.extra.items()}
 
 
+NO_METADATA = CopyMetadata({}, None)
+
+
 class MetadataPassing:
     """A bag whose copies may request metadata."""
 

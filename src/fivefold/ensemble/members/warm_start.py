@@ -1,14 +1,14 @@
 """Warm starts: a fit that continues from the one before, on columns and classes of the same kind.
 
-Trees that ask about a column that is not there would read past the end of a row: the earlier model is set aside while
-the new table is admitted, and taken up again only if the table fits it.
+Trees that ask about a column that is not there would read past the end of a row: the earlier model leaves the estimator
+while the new table is admitted, goes to `_fit` by hand, and is taken up again only if the table fits it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +17,7 @@ from fivefold.core.admission.categories import Categories
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Indices, Table, Target, UserTable
+from fivefold.core.types import Indices, Table, Target, UserTable, UserTarget, UserWeights
 
 # kept outside the forests, so that neither a copy nor a file of one holds its trees twice
 _made: WeakKeyDictionary[Any, tuple[Any, list[Any]]] = WeakKeyDictionary()
@@ -93,40 +93,48 @@ class WarmStart:
     random_state: Seed
     _admit: Callable[[UserTable], Table]
 
+    def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
+        """The work of fit; `_fit` gets what the last fit learned, if this one continues it."""
+        mixed_into: Any = super()
+        fitted: Self = mixed_into._fit_admitted(X, y, sample_weight, earlier=self._earlier_fit(), **extra)
+        return fitted
+
+    def _earlier_fit(self) -> EarlierFit | None:
+        """What a warm start continues; None for a fit that starts over."""
+        if not self.warm_start or "model_" not in vars(self):
+            return None
+        known = (getattr(self, name, None) for name in ("categories_in_", "classes_", "n_outputs_"))
+        return EarlierFit(self.model_, self.n_features_in_, *known)
+
     def _forget(self) -> None:
-        """Before a new fit: set the earlier model aside."""
-        vars(self).pop("_aside", None)
         if not self.warm_start or "model_" not in vars(self):
             _made.pop(self, None)
         else:
             _keep_trees(self)
-            known = (getattr(self, name, None) for name in ("categories_in_", "classes_", "n_outputs_"))
-            self._aside = EarlierFit(self.model_, self.n_features_in_, *known)
         vars(self).pop("model_", None)
 
-    def _resume(self, X: Table, y: Target | None = None) -> Any:
+    def _resume(self, earlier: EarlierFit | None, X: Table, y: Target | None = None) -> Any:
         """Take up the earlier model and return it; None if there is none. Refuses data of another kind."""
-        aside: EarlierFit | None = vars(self).pop("_aside", None)
-        if aside is None:
+        if earlier is None:
             return None
         outputs = 1 if y is None or y.ndim == 1 else y.shape[1]
         for what, before, now in (
-            ("columns", aside.columns, X.shape[1]),
-            ("categories", aside.categories, getattr(self, "categories_in_", None)),
-            ("outputs", aside.outputs or outputs, outputs),
-            ("classes", _listed(aside.classes), _listed(getattr(self, "classes_", None))),
+            ("columns", earlier.columns, X.shape[1]),
+            ("categories", earlier.categories, getattr(self, "categories_in_", None)),
+            ("outputs", earlier.outputs or outputs, outputs),
+            ("classes", _listed(earlier.classes), _listed(getattr(self, "classes_", None))),
         ):
             if now != before:
                 raise ValueError(
                     f"{type(self).__name__}: warm_start=True goes on from a fit with {what} {before}; this table has "
                     f"{what} {now}. Give data of the same kind, or set warm_start=False to start over"
                 )
-        self.model_ = aside.model
-        return aside.model
+        self.model_ = earlier.model
+        return earlier.model
 
-    def _resume_rounds(self, X: Table, parameter: str) -> Any:
+    def _resume_rounds(self, earlier: EarlierFit | None, X: Table, parameter: str) -> Any:
         """The same for rounds of boosting, whose number is a parameter; refuses fewer than there are already."""
-        before, asked = self._resume(X), getattr(self, parameter)
+        before, asked = self._resume(earlier, X), getattr(self, parameter)
         if before is not None and asked < before.rounds:
             raise ValueError(
                 f"{type(self).__name__}: {parameter}={asked} is less than the {before.rounds} rounds learned before; "
