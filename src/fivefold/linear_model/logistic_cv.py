@@ -10,7 +10,7 @@ Hastie, Tibshirani & Friedman (2009), section 7.10; Friedman, Hastie & Tibshiran
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -268,7 +268,8 @@ class LogisticRegressionCV(
         with fit_steps(self, "fold", len(splits), X) as monitor:
             try:
                 large = X.shape[0] * X.shape[1] >= MIN_THREAD_NUMBERS
-                for k, (surfaces, scores) in enumerate((map_items if large else _serial_map)(part, len(splits))):
+                each = map_items(part, len(splits)) if large else map(part, range(len(splits)))
+                for k, (surfaces, scores) in enumerate(each):
                     search.scores[k] = scores
                     for i, row in enumerate(surfaces):
                         for j, (surface, end) in enumerate(row):
@@ -455,10 +456,6 @@ class LogisticRegressionCV(
                 f"{len(reasons)} descents. Scale the columns, or raise max_iter or tol",
                 ConvergenceWarning,
             )
-
-
-def _serial_map(work: Callable[[int], FoldResult], count: int) -> Iterable[FoldResult]:
-    return map(work, range(count))
 
 
 def _surface(risk: EmpiricalRisk, end: Minimum) -> tuple[LinearModel, Minimum]:

@@ -338,9 +338,12 @@ class HistogramGrower:
     def _partition(self, f: int, node: _HistogramNode) -> int:
         """Put the rows that go left first, in parallel parts where there are many; return where the others begin."""
         ends = [(node.lo + a, node.lo + b) for a, b in row_parts(node.hi - node.lo, BLOCK_ROWS)]
-        each = map_items if len(ends) > 1 else _map_serial
         rows, spare, column = self.rows, self.data.spare, self.codes[f]
-        counts = each(lambda i: separate_rows(column, node.bins_left, rows, spare, *ends[i]), len(ends))
+
+        def separate(i: int) -> int:
+            return separate_rows(column, node.bins_left, rows, spare, *ends[i])
+
+        counts = map_items(separate, len(ends)) if len(ends) > 1 else [separate(0)]
         at = node.lo
         for (lo, _), count in zip(ends, counts, strict=True):
             if at < lo:
@@ -359,7 +362,7 @@ class HistogramGrower:
         count = max(1, min(self.threads, self.groups // GROUPS_PER_THREAD))
         scratch = self.scratch[:count]
 
-        def some(k: int) -> None:
+        def search_columns(k: int) -> None:
             first, last = columns * k // count, columns * (k + 1) // count
             if large is not small:
                 part = slice(first * BINS_PER_COLUMN * 2, last * BINS_PER_COLUMN * 2)
@@ -368,7 +371,10 @@ class HistogramGrower:
                 self._write_side(scratch[k], i, node)
                 search_histograms(node.table, first, last, self.columns, self.terms, scratch[k], i)
 
-        (map_items if count > 1 else _map_serial)(some, count)
+        if count > 1:
+            map_items(search_columns, count)
+        else:
+            search_columns(0)
         for i, node in wanted:
             best = max(scratch, key=lambda work: float(work.found[i, GAIN]))
             self._keep_cut(node, best.found[i], best.order[i, 1])
@@ -379,11 +385,14 @@ class HistogramGrower:
         tables = [table, *(self._table() for _ in range(count - 1))]
         scratch = self.scratch[slot or 0 :]
 
-        def some(k: int) -> None:
+        def fill_table(k: int) -> None:
             ends = lo + (hi - lo) * k // count, lo + (hi - lo) * (k + 1) // count
             build_histograms(self.data, *ends, scratch[k].gathered, tables[k])
 
-        (map_items if count > 1 else _map_serial)(some, count)
+        if count > 1:
+            map_items(fill_table, count)
+        else:
+            fill_table(0)
         for more in tables[1:]:
             table += more
         self.tables += tables[1:]
@@ -463,10 +472,6 @@ class HistogramGrower:
     def _threshold(self, node: _HistogramNode) -> float:
         edges, cut = self.bins.edges[int(node.best[COLUMN])], int(node.best[CUT_BIN])
         return float(edges[cut]) if cut < len(edges) else np.inf
-
-
-def _map_serial(work: Any, count: int) -> list[Any]:
-    return [work(i) for i in range(count)]
 
 
 def _map_blocks(work: Callable[[int, int], T], n: int) -> list[T]:
