@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -32,7 +32,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Array, Labels, Matrix, Rng, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.stumps import Stump, Stumps, StumpSearch
 from fivefold.ensemble.members.bootstrap_bag import Bag
-from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner, seed_parameters
+from fivefold.ensemble.members.inner_estimators import InnerEstimator, MemberSequence, check_learner, seed_parameters
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fivefold.tree.shared.base import TreeModel
@@ -46,13 +46,13 @@ class WeightedLearners:
 
     weights: Array  # (T,)
     errors: Array  # (T,)
-    members: tuple[Any, ...] = ()
+    members: tuple[InnerEstimator, ...] = ()
     stumps: Stumps | None = None
     classes: Labels | None = None  # of stumps
     columns: int = 0
 
     @cached_property
-    def estimators(self) -> list[Any]:
+    def estimators(self) -> list[InnerEstimator]:
         """The learners, as fitted estimators."""
         if self.stumps is None:
             return list(self.members)
@@ -76,7 +76,7 @@ class WeightedLearners:
             depth=(np.arange(m) > 0).astype(np.int32),
             rows=np.array([s.rows[t].sum(), *s.rows[t]])[:m],
         )
-        out: Any = DecisionTreeClassifier(max_depth=1)
+        out = DecisionTreeClassifier(max_depth=1)
         out.classes_, out.n_features_in_ = classes, self.columns
         out.model_ = TreeModel(
             tree, shares, 1 - (shares**2).sum(axis=1), weight, self.columns, self.columns, (len(classes),)
@@ -108,14 +108,14 @@ class AdaBoostMethods(MemberSequence):
     """
 
     model_: WeightedLearners
-    estimator: Any  # of any library
+    estimator: InnerEstimator
     n_estimators: int
 
     takes = _LearnerInputs()
     estimators_ = learned("estimators")
 
     @property
-    def estimator_(self) -> Any:
+    def estimator_(self) -> InnerEstimator:
         """The learner that was repeated."""
         check_is_fitted(self)
         return self._default() if self.estimator is None else self.estimator
@@ -156,11 +156,11 @@ class AdaBoostMethods(MemberSequence):
                 warn_kept_best(self, done, "round")
         self.model_ = learners.committee()
 
-    def _default(self) -> Any:
+    def _default(self) -> InnerEstimator:
         """A new learner of the default kind."""
         raise TypeError(f"{type(self).__name__} has no default learner")
 
-    def _member(self, rng: Rng) -> Any:
+    def _member(self, rng: Rng) -> InnerEstimator:
         """A new learner with its own seeds."""
         member = clone(self.estimator) if self.estimator is not None else self._default()
         seeds = {name: int(rng.randint(np.iinfo(np.int32).max)) for name in seed_parameters(member)}
@@ -170,13 +170,13 @@ class AdaBoostMethods(MemberSequence):
 class _LearnerBuilder:
     """Learners, their weights and errors, while rounds go on."""
 
-    def __init__(self, **known: Any) -> None:
+    def __init__(self, rows: int = 0, classes: Labels | None = None, columns: int = 0) -> None:
+        self.rows, self.classes, self.columns = rows, classes, columns
         self.weights: list[float] = []
         self.errors: list[float] = []
-        self.members: list[Any] = []
-        self.known = known
+        self.members: list[InnerEstimator | Stump] = []
 
-    def add(self, member: Any, weight: float, error: float) -> None:
+    def add(self, member: InnerEstimator | Stump, weight: float, error: float) -> None:
         self.members.append(member)
         self.weights.append(weight)
         self.errors.append(error)
@@ -184,10 +184,10 @@ class _LearnerBuilder:
     def committee(self) -> WeightedLearners:
         stumps = None
         if self.members and isinstance(self.members[0], Stump):
-            stumps = Stumps.of(self.members, self.known["rows"])
+            stumps = Stumps.of(self.members, self.rows)
         members = () if stumps is not None else tuple(self.members)
-        known = {name: self.known[name] for name in ("classes", "columns") if name in self.known}
-        return WeightedLearners(np.array(self.weights), np.array(self.errors), members, stumps, **known)
+        weights, errors = np.array(self.weights), np.array(self.errors)
+        return WeightedLearners(weights, errors, members, stumps, self.classes, self.columns)
 
 
 def _pad_rounds(estimator: AdaBoostMethods, name: str, rest: float) -> Array:
@@ -227,7 +227,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
     0.077 0.99
     """
 
-    estimator: Any = None
+    estimator: InnerEstimator = None
     _: KW_ONLY
     n_estimators: Count = 50
     learning_rate: Positive = 1.0
@@ -256,7 +256,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
         """Number of classes."""
         return len(self.classes_)
 
-    def _default(self) -> Any:
+    def _default(self) -> DecisionTreeClassifier:
         return DecisionTreeClassifier(max_depth=1)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -274,7 +274,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
             nonlocal w
             w = np.maximum(w, MIN_WEIGHT_SHARE)
             if columns is not None:
-                member: Any = columns.best(w)
+                member: InnerEstimator | Stump = columns.best(w)
                 wrong = columns.wrong(member)
             else:
                 member = self._member(rng)
@@ -313,7 +313,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
         """Its logarithm."""
         return np.log(self.predict_proba(X))
 
-    def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
+    def staged_decision_function(self, X: UserTable) -> Iterator[Array]:
         """The sum of votes after each round."""
         X = self._admit(X)
         totals = np.cumsum(self.model_.weights)
@@ -322,13 +322,13 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
             self._vote(X, t, votes)
             yield self._decision(votes, totals[t], X)
 
-    def staged_predict(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Labels]:
         """The class of each row after each round."""
         for decision in self.staged_decision_function(X):
             best = decision.argmax(axis=1) if decision.ndim == 2 else (decision > 0).astype(int)
             yield self.classes_[best]
 
-    def staged_predict_proba(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict_proba(self, X: UserTable) -> Iterator[Matrix]:
         """Softmax of the sum of votes after each round."""
         yield from (self._proba(decision) for decision in self.staged_decision_function(X))
 
@@ -409,7 +409,7 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
     1.0
     """
 
-    estimator: Any = None
+    estimator: InnerEstimator = None
     _: KW_ONLY
     n_estimators: Count = 50
     learning_rate: Positive = 1.0
@@ -431,7 +431,7 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
         search={"n_estimators": (50, 200), "learning_rate": (0.1, 0.5, 1.0)},
     )
 
-    def _default(self) -> Any:
+    def _default(self) -> DecisionTreeRegressor:
         return DecisionTreeRegressor(max_depth=3)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -470,7 +470,7 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
         X = self._admit(X)
         return _medians(np.stack([m.predict(X) for m in self.model_.members], axis=1), self.model_.weights)
 
-    def staged_predict(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Array]:
         """The medians after each round."""
         X = self._admit(X)
         values = np.stack([m.predict(X) for m in self.model_.members], axis=1)

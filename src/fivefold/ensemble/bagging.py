@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -52,7 +52,13 @@ from fivefold.ensemble.members.bootstrap_bag import (
     oob_mean,
     with_idle_rows,
 )
-from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner, seed_parameters
+from fivefold.ensemble.members.inner_estimators import (
+    FitParams,
+    InnerEstimator,
+    MemberSequence,
+    check_learner,
+    seed_parameters,
+)
 from fivefold.ensemble.members.metadata_routing import NO_METADATA, CopyMetadata, MetadataPassing
 from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -62,7 +68,7 @@ from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 class BaggedModel:
     """Fitted copies, the columns of each, and what their samples were drawn from."""
 
-    estimators: tuple[Any, ...]
+    estimators: tuple[InnerEstimator, ...]
     features: tuple[Indices, ...]  # columns of each copy
     seeds: Indices  # (T,)
     bag: Bag
@@ -72,12 +78,12 @@ class BaggedModel:
     oob: OutOfBag | None = None
 
     @property
-    def listed(self) -> list[Any]:
+    def listed(self) -> list[InnerEstimator]:
         """The fitted copies."""
         return list(self.estimators)
 
     @property
-    def columns(self) -> list[Any]:
+    def columns(self) -> list[Indices]:
         """The columns of each copy."""
         return list(self.features)
 
@@ -91,7 +97,7 @@ class BaggedModel:
         """How often each row is in the sample of copy i."""
         return self.bag.sample(self.count, int(self.seeds[i]), replacement=self.replacement)
 
-    def mean(self, X: Table, answer: Callable[[Any, Table], Array]) -> Array:
+    def mean(self, X: Table, answer: Callable[[InnerEstimator, Table], Array]) -> Array:
         """The mean over the copies of `answer(copy, its columns of X)`."""
         each = (answer(e, _columns(X, f)) for e, f in zip(self.estimators, self.features, strict=True))
         return np.asarray(sum(each) / len(self.estimators))
@@ -145,7 +151,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         the columns and the rows of each copy.
     """
 
-    estimator: Any = None  # of any library
+    estimator: InnerEstimator = None
     n_estimators: Count = 10
     _: KW_ONLY
     max_samples: MaxSamples = None
@@ -158,7 +164,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     random_state: Seed = None
     verbose: Index | bool = 0
 
-    base: ClassVar[type[Any]]  # of the default learner
+    base: ClassVar[type[DecisionTreeClassifier | DecisionTreeRegressor]]  # the default learner
     takes = _CopyInputs()
     estimators_ = learned("listed")
     estimators_features_ = learned("columns")
@@ -166,7 +172,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     oob_score_ = oob_attribute("oob.score")
 
     @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: object) -> Self:
         """Fit copies to samples; a weight of two counts a row twice, other metadata goes to the copies."""
         given = self._passed(X, sample_weight, fit_params)
         self._fit_admitted(X, y, sample_weight, given=given)
@@ -174,11 +180,11 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
             self.model_ = self._with_idle_rows(X)
         return self
 
-    def _inner(self) -> Any:
+    def _inner(self) -> InnerEstimator:
         return self.base() if self.estimator is None else check_learner(self, self.estimator, "estimator", "predict")
 
     @property
-    def estimator_(self) -> Any:
+    def estimator_(self) -> InnerEstimator:
         """An unfitted copy of the learner."""
         return clone(self._inner())
 
@@ -203,7 +209,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         fresh = self._new_seeds(len(kept), "bag", "copies")
         work = (delayed(self._copy)(X, y, bag, count, width, seed, given) for seed in fresh)
         copies = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads", return_as="generator")(work)
-        new: list[tuple[Any, Indices]] = []
+        new: list[tuple[InnerEstimator, Indices]] = []
 
         def so_far() -> BaggedModel:
             seeds, features = fresh[: len(new)], tuple(f for _, f in new)
@@ -225,7 +231,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
 
     def _copy(
         self, X: Table, y: Target, bag: Bag, count: int, width: int, seed: int, given: CopyMetadata
-    ) -> tuple[Any, Indices]:
+    ) -> tuple[InnerEstimator, Indices]:
         """A fitted copy of the learner, and its columns."""
         rng, d = np.random.RandomState(seed), X.shape[1]
         features = np.arange(d)
@@ -245,7 +251,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
 
     def _judged(self, X: Table, y: Target, model: BaggedModel) -> BaggedModel:
         """The model with the predictions of copies for rows they were not fitted to."""
-        total: Any = 0.0
+        total: Array = np.zeros(())  # shaped by the first answers
         times = np.zeros(X.shape[0])
         for i, (copy, features) in enumerate(zip(model.estimators, model.features, strict=True)):
             out = np.flatnonzero(model.drawn(i) == 0)
@@ -259,14 +265,18 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     def _with_idle_rows(self, X: Table) -> BaggedModel:
         """The model with the predictions of all copies for the rows of weight zero, in their positions."""
         model = self.model_
-        answers = with_idle_rows(model.oob.answers, model.rows, X, lambda idle: model.mean(idle, self._answer), self)
+
+        def predict(idle: UserTable) -> Array:
+            return model.mean(self._admit(idle), self._answer)
+
+        answers = with_idle_rows(model.oob.answers, model.rows, X, predict)
         return replace(model, oob=replace(model.oob, answers=answers))
 
-    def _prediction_method(self, copy: Any) -> str:
+    def _prediction_method(self, copy: InnerEstimator) -> str:
         """The method by which a copy predicts."""
         return "predict"
 
-    def _answer(self, copy: Any, X: Table, **extra: Any) -> Array:
+    def _answer(self, copy: InnerEstimator, X: Table, **extra: object) -> Array:
         """What a copy predicts."""
         return copy.predict(X, **extra)
 
@@ -335,35 +345,35 @@ class BaggingClassifier(BaggingMethods, Classifier):
         """Number of classes."""
         return len(self.classes_)
 
-    def predict(self, X: UserTable, **params: Any) -> Labels:
+    def predict(self, X: UserTable, **params: object) -> Labels:
         """The class with the largest mean; further arguments go to the copies."""
         shares = self._mean(X, "predict", params)
         return self.classes_[shares.argmax(axis=1)]
 
-    def predict_proba(self, X: UserTable, **params: Any) -> Matrix:
+    def predict_proba(self, X: UserTable, **params: object) -> Matrix:
         """The mean of the copies' probabilities, or of their votes."""
         return self._mean(X, "predict_proba", params)
 
-    def predict_log_proba(self, X: UserTable, **params: Any) -> Matrix:
+    def predict_log_proba(self, X: UserTable, **params: object) -> Matrix:
         """Their logarithms."""
         with np.errstate(divide="ignore"):
             return np.log(self._mean(X, "predict_log_proba", params))
 
     @available_if(lambda self: hasattr(self._inner(), "decision_function"))
-    def decision_function(self, X: UserTable, **params: Any) -> Array:
+    def decision_function(self, X: UserTable, **params: object) -> Array:
         """The mean of the copies' decision values."""
         X, extra = self._admit(X), self._routed("decision_function", params)
         return self.model_.mean(X, lambda copy, Z: copy.decision_function(Z, **extra))
 
-    def _mean(self, X: Table, method: str, params: dict[str, Any]) -> Matrix:
+    def _mean(self, X: Table, method: str, params: FitParams) -> Matrix:
         X, extra = self._admit(X), self._routed(method, params)
         return self.model_.mean(X, partial(self._answer, **extra)).astype(X.dtype, copy=False)
 
-    def _prediction_method(self, copy: Any) -> str:
+    def _prediction_method(self, copy: InnerEstimator) -> str:
         soft = self.voting == "soft" and hasattr(copy, "predict_proba")
         return "predict_proba" if soft else "predict"
 
-    def _answer(self, copy: Any, X: Table, **extra: Any) -> Array:
+    def _answer(self, copy: InnerEstimator, X: Table, **extra: object) -> Array:
         """Probabilities of all classes, including those that the copy has not seen."""
         out, method = np.zeros((X.shape[0], len(self.classes_))), self._prediction_method(copy)
         predicted = getattr(copy, method)(X, **extra)
@@ -417,7 +427,7 @@ class BaggingRegressor(BaggingMethods, Regressor):
 
     oob_prediction_ = oob_attribute("oob.answers")
 
-    def predict(self, X: UserTable, **params: Any) -> Array:
+    def predict(self, X: UserTable, **params: object) -> Array:
         """The mean prediction of the copies; further arguments go to them."""
         X, extra = self._admit(X), self._routed("predict", params)
         return self.model_.mean(X, partial(self._answer, **extra))

@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fivefold.baselines import MajorityClassifier
-from fivefold.core._sklearn import _num_samples, _safe_indexing
+from fivefold.core._sklearn import Tags, _num_samples, _safe_indexing
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
@@ -46,8 +46,14 @@ from fivefold.core.types import (
     UserWeights,
     Weights,
 )
-from fivefold.ensemble.members.inner_estimators import fit_clone
-from fivefold.ensemble.members.named_estimators import FitInputs, NamedEnsemble, all_class_columns, member_inputs
+from fivefold.ensemble.members.inner_estimators import InnerEstimator, fit_clone
+from fivefold.ensemble.members.named_estimators import (
+    FitInputs,
+    NamedEnsemble,
+    UserFolds,
+    all_class_columns,
+    member_inputs,
+)
 from fivefold.ensemble.sparse_linear import SparseLinearClassifier
 from fivefold.ensemble.voting import EXAMPLE_CLASSIFIERS
 
@@ -59,25 +65,25 @@ LAST_THRESHOLD = 0.0  # the threshold of the last learner: it answers whatever r
 class CascadeModel:
     """Learners, the confidence each needs to answer, and the share of the training weight it answered."""
 
-    members: tuple[Any, ...]
+    members: tuple[InnerEstimator, ...]
     thresholds: tuple[float, ...]
     shares: Array  # (members,)
     classes: int
 
     @property
-    def estimators(self) -> list[Any]:
+    def estimators(self) -> list[InnerEstimator]:
         return list(self.members)
 
     def predict_with_member(self, X: Table) -> tuple[Matrix, Indices]:
         """Probabilities (n, K) by the learner that answers each row, and the number of that learner."""
         n = _num_samples(X)
-        P: Any = None
+        P: Matrix = np.zeros((0, self.classes))
         who, left = np.zeros(n, dtype=np.int64), np.arange(n)
         for j, (member, threshold) in enumerate(zip(self.members, self.thresholds, strict=True)):
             if n and not len(left):
                 break  # a table without rows goes to the first member, which refuses it
             own = _probabilities(member, X if len(left) == n else _safe_indexing(X, left), self.classes)
-            P = np.zeros((n, self.classes), dtype=own.dtype) if P is None else P
+            P = P if len(P) == n else np.zeros((n, self.classes), dtype=own.dtype)
             sure = own.max(axis=1) >= threshold
             P[left[sure]], who[left[sure]] = own[sure], j
             left = left[~sure]
@@ -121,10 +127,10 @@ class CascadeClassifier(NamedEnsemble, Classifier):
     (array([0.33, 0.67]), True)
     """
 
-    estimators: list[Any]
+    estimators: list[Any]  # pairs of a name and an estimator of any library
     _: KW_ONLY
     threshold: Fraction | list[float] | tuple[float, ...] = 0.8
-    cv: Any = None
+    cv: UserFolds = None
     n_jobs: int | None = None
 
     card = Card(
@@ -143,7 +149,7 @@ class CascadeClassifier(NamedEnsemble, Classifier):
 
     shares_ = learned("shares")
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: object) -> Self:
         """Fit each learner on what those before it leave; weights, if given, are passed to each."""
         given = self._admit_fit(X, y, sample_weight, fit_params)
         self._check_kinds()
@@ -188,7 +194,7 @@ class CascadeClassifier(NamedEnsemble, Classifier):
         self,
         given: FitInputs,
         name: str,
-        fitted: Any,  # an estimator of any library
+        fitted: InnerEstimator,
         left: Indices,
         splits: list[tuple[Indices, Indices]],
         threshold: float,
@@ -223,7 +229,7 @@ class CascadeClassifier(NamedEnsemble, Classifier):
 class Stage:
     """A rule, and the score needed to pass."""
 
-    rule: Any  # an estimator of any library
+    rule: InnerEstimator
     least: float
 
     def margin(self, X: Table) -> Array:
@@ -344,7 +350,7 @@ class EnrichmentCascade(Classifier):
         counts = np.column_stack([f.passed(X)[0] for f in self.filters_])
         return counts[:, 0] if counts.shape[1] == 1 else counts
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # recall comes first: with classes of similar size many negatives pass
         return tags
@@ -385,13 +391,13 @@ def _threshold(score: Array, positive: Mask, w: Weights, recall: float) -> float
     return least - 1.0 if below == -np.inf else min(below + (least - below) / 2, least)
 
 
-def _score(rule: Any, X: Table) -> Array:
+def _score(rule: InnerEstimator, X: Table) -> Array:
     """The score of a rule for two classes, large for the second."""
     if callable(getattr(rule, "decision_function", None)):  # of any library: there is no class to test for
         return np.asarray(rule.decision_function(X), dtype=np.float64)
     return np.asarray(rule.predict_proba(X)[:, 1], dtype=np.float64)
 
 
-def _probabilities(member: Any, X: Table, K: int) -> Matrix:
+def _probabilities(member: InnerEstimator, X: Table, K: int) -> Matrix:
     """(n, K), zero for classes that the learner has not seen."""
     return all_class_columns(np.asarray(member.predict_proba(X)), member.classes_, K, 0.0)

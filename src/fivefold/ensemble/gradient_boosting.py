@@ -25,7 +25,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, class_loss, weighted_quantile
 from fivefold.ensemble.boosting.gradient_rounds import RoundMonitor, boost_exact_trees, initial_scores
 from fivefold.ensemble.boosting.hist_rounds import TrainingRows
@@ -158,7 +158,7 @@ class GradientMethods(WarmStart, MemberSequence):
         each = [[tree.model_.tree.apply(X) for tree in trees] for trees in self.model_.estimators]
         return np.array(each, dtype=np.float64).transpose(2, 0, 1)
 
-    def _out_of_bag(self, name: str) -> Any:
+    def _out_of_bag(self, name: str) -> Any:  # an array, or the last of its numbers
         check_is_fitted(self)
         if self.subsample >= 1:
             raise AttributeError(f"{type(self).__name__} has no {name}_ with subsample=1.0: no row is out of the bag")
@@ -269,16 +269,16 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
         """Logarithms of the probabilities."""
         return np.log(self.predict_proba(X))
 
-    def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
+    def staged_decision_function(self, X: UserTable) -> Iterator[Array]:
         """The sum of trees (n, K) after each round; for two classes (n, 1)."""
         X = self._admit(X)
         yield from (F.T.astype(X.dtype) for F in self._stages(X))
 
-    def staged_predict(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Labels]:
         """The likeliest class after each round."""
         yield from (self.classes_[P.argmax(axis=1)] for P in self.staged_predict_proba(X))
 
-    def staged_predict_proba(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict_proba(self, X: UserTable) -> Iterator[Matrix]:
         """Probabilities of the classes after each round."""
         X = self._admit(X)
         yield from (self._target().predict(F).astype(X.dtype) for F in self._stages(X))
@@ -362,7 +362,7 @@ class GradientBoostingRegressor(
         X = self._admit(X)
         return self._sums(X)[0]
 
-    def staged_predict(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Array]:
         """The predicted numbers after each round."""
         X = self._admit(X)
         yield from (F[0].copy() for F in self._stages(X))

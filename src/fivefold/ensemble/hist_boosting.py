@@ -29,7 +29,7 @@ from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Po
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card, SearchRange, SearchValues
-from fivefold.core.types import Array, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Labels, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import REGRESSION_LOSSES, BoostingLoss, class_loss
 from fivefold.ensemble.boosting.hist_rounds import ColumnSettings, TrainingRows, boost_histogram_trees
 from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart
@@ -124,12 +124,12 @@ class HistBoostingMethods(WarmStart):
     l2_regularization: NonNegative = 0.0
     max_features: Portion = 1.0
     max_bins: MaxBins = 255
-    categorical_features: Any = "from_dtype"
-    monotonic_cst: Any = None
-    interaction_cst: list[Any] | tuple[Any, ...] | Literal["pairwise", "no_interactions"] | None = None
+    categorical_features: Any = "from_dtype"  # anything that becomes an array, or "from_dtype"
+    monotonic_cst: Any = None  # anything that becomes an array, or a dictionary by name
+    interaction_cst: list[object] | tuple[object, ...] | Literal["pairwise", "no_interactions"] | None = None
     warm_start: bool = False
     early_stopping: bool | Literal["auto"] = "auto"
-    scoring: Any = "loss"
+    scoring: Any = "loss"  # whatever scikit-learn's check_scoring takes
     validation_fraction: OpenFraction | Count | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
@@ -297,7 +297,7 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
 
     loss: Literal["log_loss"] = "log_loss"
     _: KW_ONLY
-    class_weight: Any = None
+    class_weight: Any = None  # a dictionary by label, of whatever type
     keep_best: bool = False
 
     card = Card(
@@ -341,16 +341,16 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         X = self._admit(X)
         return class_loss(len(self.classes_)).predict(self.model_.sums(X)).astype(X.dtype, copy=False)
 
-    def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
+    def staged_decision_function(self, X: UserTable) -> Iterator[Array]:
         """The sum of trees after each round."""
         X = self._admit(X)
         yield from (self._decision(F, X).copy() for F in self.model_.stages(X))
 
-    def staged_predict(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Labels]:
         """The likeliest class after each round."""
         yield from (self.classes_[P.argmax(axis=1)] for P in self.staged_predict_proba(X))
 
-    def staged_predict_proba(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict_proba(self, X: UserTable) -> Iterator[Matrix]:
         """Probabilities of the classes after each round."""
         X, target = self._admit(X), class_loss(len(self.classes_))
         yield from (target.predict(F).astype(X.dtype) for F in self.model_.stages(X))
@@ -440,7 +440,7 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor, keywords="qu
         X = self._admit(X)
         return self._answer(self.model_.sums(X), X)
 
-    def staged_predict(self, X: UserTable) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Array]:
         """The predicted numbers after each round."""
         X = self._admit(X)
         yield from (self._answer(F, X).copy() for F in self.model_.stages(X))

@@ -29,7 +29,7 @@ from fivefold.ensemble.forests.committee import committee_trees
 from fivefold.ensemble.forests.forest_loops import ForestArrays
 from fivefold.ensemble.members.bootstrap_bag import Bag, MaxColumns, columns_per_member, kept_rows, sampled_rows
 from fivefold.ensemble.members.inner_estimators import MemberSequence
-from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart, trees_of
+from fivefold.ensemble.members.warm_start import EarlierFit, ForestTree, WarmStart, trees_of
 from fivefold.partition.criteria.constant_impurity import ConstantImpurity
 from fivefold.partition.growers.binary_grower import grow_random_tree
 from fivefold.partition.splitters.base import GrowthLimits
@@ -43,7 +43,7 @@ AUTO_SAMPLE_ROWS = 256  # rows per tree with max_samples="auto", as in the paper
 class IsolationModel:
     """Trees whose values are path lengths, their samples and columns, and the score below which rows are outliers."""
 
-    trees: Any  # ForestArrays; None before the first tree
+    trees: Any  # ForestArrays; None only before the first tree
     seeds: Indices  # (T,)
     features: tuple[Indices, ...]  # columns of each tree
     bag: Bag
@@ -192,7 +192,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         return self.model_.count
 
     @property
-    def estimators_(self) -> list[Any]:
+    def estimators_(self) -> list[ForestTree]:
         """The trees as estimators."""
         return trees_of(self)
 
@@ -208,7 +208,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
 
     def _member(self, i: int) -> ExtraTreeRegressor:
         depth = ceil(log2(max(self.model_.count, 2)))
-        tree: Any = ExtraTreeRegressor(max_features=1, max_depth=depth, random_state=int(self.model_.seeds[i]))
+        tree = ExtraTreeRegressor(max_features=1, max_depth=depth, random_state=int(self.model_.seeds[i]))
         tree.n_features_in_, tree.model_ = self.n_features_in_, self.model_.trees[i]
         return tree
 

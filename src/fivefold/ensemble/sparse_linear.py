@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import log, log2
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -37,6 +36,7 @@ from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable,
 from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, list_bits, rounded_fraction
 from fivefold.ensemble.sparse_terms.term_features import (
     ConstantFeature,
+    Constructor,
     Feature,
     Pool,
     Raws,
@@ -145,7 +145,7 @@ class SparseLinearClassifier(Classifier):
     """
 
     _: KW_ONLY
-    features: tuple[Any, ...] = (Raws(), Squares(), Tests())
+    features: tuple[Constructor, ...] = (Raws(), Squares(), Tests())
     max_terms: Count = 20
     bit_price: NonNegative = 1.0
     refit: bool = False
@@ -195,7 +195,7 @@ class SparseLinearClassifier(Classifier):
         X = self._admit(X)
         return self._decide(X)
 
-    def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
+    def staged_decision_function(self, X: UserTable) -> Iterator[Array]:
         """L(x) after the bias, the first term, the second, ..."""
         X = self._admit(X)
         for terms in range(1, max(len(rule.terms) for rule in self.rules_) + 1):

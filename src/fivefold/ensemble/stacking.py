@@ -33,7 +33,7 @@ from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Labels, Matrix, Table, UserTable, UserTarget, UserWeights
-from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
+from fivefold.ensemble.members.inner_estimators import InnerEstimator, check_learner, fit_clone
 from fivefold.ensemble.members.named_estimators import (
     FitInputs,
     FittedMembers,
@@ -57,7 +57,7 @@ class StackModel(FittedMembers):
 
     methods: tuple[str, ...]
     widths: tuple[int, ...]  # columns that each member adds
-    combiner: Any  # an estimator of any library
+    combiner: InnerEstimator
 
     @property
     def asked(self) -> list[str]:
@@ -101,7 +101,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
     final_estimator_ = learned("combiner")
     stack_method_ = learned("asked")
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: object) -> Self:
         """Fit the members and, on their held-out predictions, the combiner; weights go to all of them."""
         given = self._admit_fit(X, y, sample_weight, fit_params)
         if not is_classifier(self):  # a classifier may stack predictions of any kind
@@ -123,7 +123,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
         self.model_ = StackModel(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
         return self
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Table:  # type: ignore[override]  # as in scikit-learn
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: object) -> Table:  # type: ignore[override]  # as in scikit-learn
         """Fit, and return what every member, fitted on all rows, predicts."""
         return self.fit(X, y, **fit_params).transform(X)
 
@@ -148,17 +148,17 @@ class Stacking(TransformerMixin, NamedEnsemble):
         mapping = MethodMapping().add(caller="predict", callee="predict")
         return super().get_metadata_routing().add(final_estimator_=final, method_mapping=mapping)
 
-    def _combiner(self) -> Any:
+    def _combiner(self) -> InnerEstimator:
         raise TypeError(f"{type(self).__name__} does not say what combines the predictions")
 
-    def _predict(self, X: UserTable, predict_params: dict[str, Any]) -> Any:
+    def _predict(self, X: UserTable, predict_params: dict[str, object]) -> Any:  # as `predict`
         """The combiner's prediction, with whatever `predict_params` add to it, such as standard deviations."""
         X = admit_new_rows(self, X)
         if routing_enabled():
             predict_params = process_routing(self, "predict", **predict_params).final_estimator_["predict"]
         return self.model_.combiner.predict(self.transform(X), **predict_params)
 
-    def _member_columns(self, X: Table, members: tuple[Any, ...], methods: tuple[str, ...]) -> list[Array]:
+    def _member_columns(self, X: Table, members: tuple[InnerEstimator, ...], methods: tuple[str, ...]) -> list[Array]:
         """The predictions of every fitted member, as columns."""
         each = zip(members, methods, strict=True)
         return [self._columns(getattr(member, method)(X), method) for member, method in each]
@@ -185,7 +185,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
             Z.append(np.concatenate(columns)[back])
         return Z
 
-    def _method(self, name: str, inner: Any) -> str:
+    def _method(self, name: str, inner: InnerEstimator) -> str:
         asked = PREDICTION_METHODS if self.stack_method == "auto" else (self.stack_method,)
         for method in asked:
             if callable(getattr(inner, method, None)):  # of any library: there is no class to test for
@@ -264,11 +264,11 @@ class StackingClassifier(Stacking, Classifier, keywords="cv stack_method"):
         variants=({"cv": 3, "stack_method": "predict", "passthrough": True},),
     )
 
-    def _combiner(self) -> Any:
+    def _combiner(self) -> InnerEstimator:
         return LogisticRegression() if self.final_estimator is None else self.final_estimator
 
     @available_if(lambda self: _final(self, "predict"))
-    def predict(self, X: UserTable, **predict_params: Any) -> Labels:
+    def predict(self, X: UserTable, **predict_params: object) -> Labels:
         """The combiner's class of each row."""
         codes = self._predict(X, predict_params)
         if not isinstance(self.classes_, list):
@@ -333,11 +333,11 @@ class StackingRegressor(Stacking, Regressor):
         variants=({"cv": 3, "passthrough": True},),
     )
 
-    def _combiner(self) -> Any:
+    def _combiner(self) -> InnerEstimator:
         return RidgeCV() if self.final_estimator is None else self.final_estimator
 
     @available_if(lambda self: _final(self, "predict"))
-    def predict(self, X: UserTable, **predict_params: Any) -> Any:  # arrays, or what `predict_params` make of them
+    def predict(self, X: UserTable, **predict_params: object) -> Any:  # arrays, or what `predict_params` make of them
         """The combiner's prediction for each row."""
         return self._predict(X, predict_params)
 
@@ -348,23 +348,24 @@ def _final(self: Stacking, name: str) -> bool:
 
 
 def _predict_fold(
-    estimator: Any,
+    estimator: InnerEstimator,
     given: FitInputs,
     name: str,
     method: str,
     train: Indices,
     test: Indices,
-    classes: Any,  # labels, a list of them if a row has several, None for numbers
+    classes: Labels | list[Labels] | None,  # a list if a row has several labels; None for numbers
 ) -> Array | list[Array]:
     """Predictions for `test` by a fit on `train`; a class that is not in `train` gets the lowest score."""
     X, y, extra = member_inputs(given, name, train)
     fitted = fit_clone(estimator, X, y, extra)
     scores = getattr(fitted, method)(_safe_indexing(given.X, test))
     if isinstance(scores, list):
+        assert isinstance(classes, list)
         each = zip(scores, fitted.classes_, classes, strict=True)
         return [all_class_columns(np.asarray(P), seen, len(every), 0.0) for P, seen, every in each]
     scores = np.asarray(scores)
-    if method == "predict" or scores.ndim == 1 or isinstance(classes, list):
+    if method == "predict" or scores.ndim == 1 or classes is None or isinstance(classes, list):
         return scores
     lowest = 0.0 if method == "predict_proba" else scores.min()
     return all_class_columns(scores, fitted.classes_, len(classes), lowest)

@@ -22,13 +22,13 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core._sklearn import TransformerMixin, _check_feature_names_in
+from fivefold.core._sklearn import Tags, TransformerMixin, _check_feature_names_in
 from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Labels, Matrix, Table, UserTable, UserTarget, UserWeights, Weights
-from fivefold.ensemble.members.inner_estimators import check_learner
+from fivefold.ensemble.members.inner_estimators import InnerEstimator, check_learner
 from fivefold.ensemble.members.named_estimators import NamedEnsemble
 from fivefold.linear_model import Lasso, LogisticRegression, Ridge
 from fivefold.naive_bayes import GaussianNB
@@ -48,7 +48,7 @@ class Voting(TransformerMixin, NamedEnsemble):
 
     weights: UserWeights
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: object) -> Self:
         """Fit a copy of every estimator; weights, if given, are passed to each."""
         given = self._admit_fit(X, y, sample_weight, fit_params)
         self._check_kinds()
@@ -57,7 +57,7 @@ class Voting(TransformerMixin, NamedEnsemble):
         note_columns(self, self.model_.members)
         return self
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Array:  # type: ignore[override]  # as in scikit-learn
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: object) -> Array:  # type: ignore[override]  # as in scikit-learn
         """Fit, and return what every member predicts."""
         return self.fit(X, y, **fit_params).transform(X)
 
@@ -124,7 +124,7 @@ class VotingClassifier(Voting, Classifier):
     True
     """
 
-    estimators: list[Any]
+    estimators: list[Any]  # pairs of a name and an estimator of any library
     _: KW_ONLY
     voting: Literal["hard", "soft"] = "hard"
     weights: UserWeights = None
@@ -146,7 +146,7 @@ class VotingClassifier(Voting, Classifier):
         variants=({"voting": "soft", "weights": [2, 1]},),
     )
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: object) -> Self:
         """Fit a copy of every classifier; weights, if given, are passed to each."""
         if self.voting == "soft":
             for name, inner in self._kept_estimators():
@@ -198,7 +198,7 @@ class VotingClassifier(Voting, Classifier):
             return sum(weight * p for weight, p in zip(a.tolist(), P, strict=True)) / float(a.sum())
         return _count_votes([np.asarray(member.predict(X)) for member in self.estimators_], a, len(self.classes_))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
@@ -231,7 +231,7 @@ class VotingRegressor(Voting, Regressor):
     array([4.])
     """
 
-    estimators: list[Any]
+    estimators: list[Any]  # pairs of a name and an estimator of any library
     _: KW_ONLY
     weights: UserWeights = None
     n_jobs: int | None = None
@@ -268,7 +268,7 @@ class VotingRegressor(Voting, Regressor):
         return [np.asarray(member.predict(X)) for member in self.estimators_]
 
 
-def majority_vote(models: Sequence[Any], X: UserTable, weights: UserWeights = None) -> Labels:
+def majority_vote(models: Sequence[InnerEstimator], X: UserTable, weights: UserWeights = None) -> Labels:
     """The label that most of these fitted classifiers predict for each row; ties go to the first label in order.
 
     >>> from fivefold.baselines import MajorityClassifier

@@ -70,7 +70,13 @@ class AlphaSearch:
 
 
 def choose_alpha(
-    tree: Any, X: UserTable, y: UserTarget, *, cv: Any = 5, scoring: Any = None, most: int = 40
+    tree: Any,  # of this chapter or of scikit-learn
+    X: UserTable,
+    y: UserTarget,
+    *,
+    cv: Any = 5,  # whatever scikit-learn's cross_val_score takes, as for `scoring`
+    scoring: Any = None,
+    most: int = 40,
 ) -> AlphaSearch:
     """Choose the price of a leaf of any tree that has `ccp_alpha`, by cross-validation.
 

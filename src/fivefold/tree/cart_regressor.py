@@ -14,7 +14,7 @@ Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees, s
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -108,7 +108,7 @@ class CARTRegressor(DecisionTreeRegressor):
     def _unpruned(self, X: Table, y: Target, w: Weights) -> TreeModel:
         """The tree before it is pruned."""
         names = DecisionTreeRegressor().get_params()
-        tree: Any = DecisionTreeRegressor(**{name: getattr(self, name) for name in names} | {"ccp_alpha": 0.0})
+        tree = DecisionTreeRegressor(**{name: getattr(self, name) for name in names} | {"ccp_alpha": 0.0})
         if "categories_in_" in vars(self):
             tree.categories_in_ = vars(self)["categories_in_"]
         tree._fit(X, y, w)

@@ -14,7 +14,7 @@ Yildiz & Alpaydin (2005), Linear discriminant trees; Brodley & Utgoff (1995); Gu
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -147,7 +147,7 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
     )
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        check_components(self, X.shape[1])
+        check_components(self, self.n_components, X.shape[1])
         super()._fit(X, y, w)
 
     def _finder(self, rng: Rng) -> Finder:
@@ -155,9 +155,7 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
         return lambda node: or_single_column(node, find(node))
 
 
-def check_components(estimator: Any, d: int) -> None:
+def check_components(owner: object, n_components: float | None, d: int) -> None:
     """Refuse more features than columns."""
-    if estimator.n_components is not None and estimator.n_components > d:
-        raise ValueError(
-            f"{type(estimator).__name__}: n_components={estimator.n_components} is more than the {d} columns of X"
-        )
+    if n_components is not None and n_components > d:
+        raise ValueError(f"{type(owner).__name__}: n_components={n_components} is more than the {d} columns of X")

@@ -106,7 +106,7 @@ class GaussianTreeClassifier(BaseRowTreeClassifier):
     )
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        check_components(self, X.shape[1])
+        check_components(self, self.n_components, X.shape[1])
         super()._fit(X, y, w)
 
     def _finder(self, rng: Rng) -> Finder:

@@ -38,7 +38,7 @@ from fivefold.partition.row_questions.nodes import Node, Question
 from fivefold.tree.searches.directions import DIRECTIONS, ClassMoments, TwoGroupProblem
 from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier, BaseRowTreeRegressor, Finder
 
-Search = Callable[[Any, Node, Rng], Hyperplane]  # of the estimator, whose parameters it reads
+Search = Callable[[Any, Node, Rng], Hyperplane]  # of an estimator below, whose parameters it reads
 
 
 class ObliqueTreeClassifier(BaseRowTreeClassifier):

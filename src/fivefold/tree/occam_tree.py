@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from math import floor, log, log2, sqrt
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -34,7 +34,8 @@ from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths
-from fivefold.core.types import Indices, Matrix, Table, Target, UserTable, UserWeights, Vector, Weights
+from fivefold.core.types import Indices, Labels, Matrix, Table, Target, UserTable, UserWeights, Vector, Weights
+from fivefold.partition.criteria.base import Criterion
 from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.growers.binary_grower import grow
@@ -45,7 +46,7 @@ from fivefold.tree.export.inline_notation import Branch, InlineTree, ThresholdTe
 PRICE_PER_BIT = 2 * log(2)  # mistakes that one bit is worth: n c of the bound grows by this much per bit
 MAX_DIGITS = 40  # binary digits of a threshold, at most
 COST_TOLERANCE = 1e-9  # costs that differ by less are equal: the earlier choice is kept
-CRITERIA: dict[str, Callable[..., Any]] = {
+CRITERIA: dict[str, Callable[..., Criterion]] = {
     "log_loss": lambda y, w, K: tabulate_entropy(Entropy(y, w, K)),
     "error": lambda y, w, K: ExpectedCost(y, w, 1.0 - np.eye(K)),
 }
@@ -125,7 +126,7 @@ class OccamTree:
             rows=np.rint(np.minimum(self.weight, 2.0**62)).astype(np.int64),
         )
 
-    def branches(self, labels: Sequence[Any], names: Sequence[Any], t: int = 0) -> InlineTree:
+    def branches(self, labels: Labels, names: Sequence[str], t: int = 0) -> InlineTree:
         """The tree as nested branches with these labels of the classes."""
         if self.feature[t] < 0:
             return labels[int(self.counts[t].argmax())]

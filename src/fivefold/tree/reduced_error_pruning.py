@@ -12,7 +12,7 @@ Quinlan (1987); Mitchell (1997), section 3.7.1.1.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.admission.targets import admit_weights
 from fivefold.core.types import Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.partition.pruning.pruning_methods import best_removal_pruning, bottom_up, node_totals
+from fivefold.tree.export.tree_reader import TreeEstimator
 from fivefold.tree.shared.base import TreeModel
 from fivefold.tree.shared.multiway_trees import MultiwayModel
 
@@ -50,7 +51,7 @@ def prune_on(
     check_is_fitted(model)
     if not isinstance(getattr(model, "model_", None), TreeModel | MultiwayModel):
         raise TypeError(f"{type(model).__name__} is not a tree that prune_on can prune; fit one of fivefold.tree")
-    pruned: Any = copy(model)
+    pruned: TreeEstimator = copy(model)
     X = pruned._admit(X)
     w = admit_weights(pruned, sample_weight, X)
     errors, stuck = _errors(pruned, X, np.asarray(y), w)
@@ -60,7 +61,7 @@ def prune_on(
     return pruned
 
 
-def _errors(model: Any, X: Table, y: Target, w: Weights) -> tuple[Vector, Vector]:
+def _errors(model: TreeEstimator, X: Table, y: Target, w: Weights) -> tuple[Vector, Vector]:
     """The error of each node as a leaf on the rows that pass through it, and of inner nodes on rows that end there."""
     tree, value = model.model_.tree, model.model_.value
     missing = model.model_.missing if isinstance(model.model_, MultiwayModel) else "majority"

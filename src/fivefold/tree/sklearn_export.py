@@ -16,12 +16,14 @@ from fivefold.tree.export.tree_reader import FeatureNames
 from fivefold.tree.shared.base import TreeMethods
 
 ClassNames: TypeAlias = Any  # as users pass them: a list or an array of names, True for the labels, None for none
+SklearnTree: TypeAlias = Any  # a fitted tree of scikit-learn's class, which has no types
+UserTree: TypeAlias = Any  # a fitted tree of either library
 
 FITTED_ATTRIBUTES = ("classes_", "n_classes_", "n_outputs_", "n_features_in_", "feature_names_in_")
 
 
 def export_text(
-    decision_tree: Any,
+    decision_tree: UserTree,
     *,
     feature_names: FeatureNames = None,
     class_names: ClassNames = None,
@@ -44,7 +46,7 @@ def export_text(
 
 
 def export_graphviz(
-    decision_tree: Any,
+    decision_tree: UserTree,
     out_file: str | TextIO | None = None,
     *,
     max_depth: int | None = None,
@@ -67,7 +69,7 @@ def export_graphviz(
 
 
 def plot_tree(
-    decision_tree: Any,
+    decision_tree: UserTree,
     *,
     max_depth: int | None = None,
     feature_names: FeatureNames = None,
@@ -79,19 +81,19 @@ def plot_tree(
     proportion: bool = False,
     rounded: bool = False,
     precision: int = 3,
-    ax: Any = None,
+    ax: Any = None,  # of matplotlib, which is not imported
     fontsize: int | None = None,
-) -> list[Any]:
+) -> list[Any]:  # annotations of matplotlib
     """A drawing of a tree, by `sklearn.tree.plot_tree`; `fivefold.plot.trees.tree_diagram` draws every kind of tree."""
     return _call_sklearn("plot_tree", locals())
 
 
-def _call_sklearn(name: str, given: dict[str, Any]) -> Any:
+def _call_sklearn(name: str, given: dict[str, object]) -> Any:  # each function has its own answer
     """What scikit-learn's function of this name makes of the tree."""
     return getattr(import_module("sklearn.tree"), name)(as_sklearn_tree(given.pop("decision_tree")), **given)
 
 
-def as_sklearn_tree(model: Any) -> Any:
+def as_sklearn_tree(model: UserTree) -> SklearnTree:
     """Our tree as one of scikit-learn's class, with the same nodes; scikit-learn's own is returned unchanged."""
     theirs = import_module("sklearn.tree")
     if isinstance(model, theirs.BaseDecisionTree):
@@ -103,15 +105,14 @@ def as_sklearn_tree(model: Any) -> Any:
             "other trees"
         )
     check_is_fitted(model)
-    nodes: Any = model
-    if nodes.model_.tree.set_start is not None:
+    if model.model_.tree.set_start is not None:
         raise ValueError(
             f"{name} asks about categories, which these functions cannot show: use its to_text or to_dot, or "
             "fivefold.plot.trees.tree_diagram"
         )
     kind = theirs.DecisionTreeClassifier if is_classifier(model) else theirs.DecisionTreeRegressor
-    out = kind(criterion=nodes.criterion)
-    out.tree_ = nodes.tree_
+    out = kind(criterion=model.criterion)
+    out.tree_ = model.tree_
     for noted in FITTED_ATTRIBUTES:
         if hasattr(model, noted):
             setattr(out, noted, getattr(model, noted))

@@ -60,7 +60,7 @@ class SoftTreeClassifier(BaseSoftTree, Classifier):
     """
 
     _: KW_ONLY
-    class_weight: Any = None
+    class_weight: Any = None  # a dictionary by label, of whatever type; "balanced"
     random_state: Seed = None
 
     card = Card(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
@@ -41,7 +42,7 @@ class BoostedTrees:
     gain: Doubles
     rows: Indices
     train_score: Any = ()  # array: before the first and after each round; () without early stopping
-    validation_score: Any = ()
+    validation_score: Any = ()  # likewise
     stopping: bool = False  # did the score decide when to stop?
     seed: int | None = None  # of the rows held back and the columns tried, also in a warm start; None with exact trees
 
@@ -122,7 +123,7 @@ class BoostedTreesBuilder:
         """Add a tree with these values at its nodes."""
         at, sets = self.starts[-1], self.arrays["sets"].used
         shift = at * (tree.left >= 0)
-        shifted: dict[str, Any] = {
+        shifted: dict[str, NDArray[Any]] = {
             "left": tree.left + shift,
             "right": tree.right + shift,
             "category": tree.category + sets * (tree.category >= 0) if sets or len(tree.sets) else tree.category,
@@ -132,10 +133,10 @@ class BoostedTreesBuilder:
             array.extend(shifted.get(name, getattr(tree, name)))
         self.starts.append(at + len(tree.feature))
 
-    def model(self, rounds: int | None = None, **more: Any) -> BoostedTrees:
+    def model(self, rounds: int | None = None, **more: Any) -> BoostedTrees:  # values of other fields
         """The trees so far, or those of the first `rounds`."""
         count = (self.rounds if rounds is None else rounds) * len(self.base)
-        views: dict[str, Any] = {
+        views: dict[str, NDArray[Any]] = {
             name: array.view(None if name == "sets" else self.starts[count]) for name, array in self.arrays.items()
         }
         return BoostedTrees(self.bins, self.base, np.array(self.starts[: count + 1]), **views, **more)

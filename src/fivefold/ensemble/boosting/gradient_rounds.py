@@ -25,7 +25,7 @@ from fivefold.ensemble.boosting.boosted_trees import SET_WORDS, BoostedTrees, Bo
 from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, weighted_quantile
 from fivefold.ensemble.boosting.hist_rounds import TrainingRows
 from fivefold.ensemble.members.bootstrap_bag import Bag
-from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
+from fivefold.ensemble.members.inner_estimators import InnerEstimator, check_learner, fit_clone
 from fivefold.optim.losses.margin_losses import ExponentialLoss, LogLoss
 from fivefold.optim.losses.regression_losses import HuberLoss, SquaredLoss
 from fivefold.partition.criteria.regression_criteria import SquaredError
@@ -63,7 +63,7 @@ class ConstantStart:
 class GradientModel:
     """A start, the trees, and the statistics of their nodes."""
 
-    init: Any  # a fitted estimator, "zero" or a ConstantStart
+    init: InnerEstimator  # a fitted one, "zero" or a ConstantStart
     target: str
     boosted: BoostedTrees
     answer: Array  # (nodes,) values, learning rate not included
@@ -71,8 +71,8 @@ class GradientModel:
     weight: Weights  # (nodes,)
     train_score: Array  # (rounds,)
     tried: int  # columns tried at each node
-    oob_scores: Any = ()  # (rounds,); empty without subsample
-    oob_improvement: Any = ()
+    oob_scores: Any = ()  # array (rounds,); empty without subsample
+    oob_improvement: Any = ()  # as `oob_scores`
     settings: tuple[tuple[int, dict[str, Any]], ...] = ()  # (first round, parameters of its trees and of later ones)
 
     @cached_property
@@ -125,14 +125,14 @@ class GradientModel:
             rows=b.rows[part],
         )
         own = [given for first, given in self.settings if first <= t // self.trees]
-        out: Any = DecisionTreeRegressor(**(own[-1] if own else {}))
+        out = DecisionTreeRegressor(**(own[-1] if own else {}))
         out.n_features_in_ = len(b.bins.categorical)
         value = self.answer[part][:, None]
         out.model_ = TreeModel(tree, value, self.impurity[part], self.weight[part], out.n_features_in_, self.tried)
         return out
 
 
-def initial_scores(init: Any, target: BoostingLoss, X: Table) -> Matrix:
+def initial_scores(init: InnerEstimator, target: BoostingLoss, X: Table) -> Matrix:
     """F (K, n) before the first round."""
     if isinstance(init, str):
         return np.zeros((target.trees_per_round, X.shape[0]))
@@ -186,7 +186,7 @@ class _Table:
 class _GradientRounds:
     def __init__(
         self,
-        estimator: Any,
+        estimator: Any,  # as in `boost_exact_trees`
         rows: TrainingRows,
         held: TrainingRows | None,
         target: BoostingLoss,
@@ -223,7 +223,7 @@ class _GradientRounds:
             earlier.boosted.add(X, 0, earlier.rounds, F)
         return F
 
-    def _init(self) -> Any:
+    def _init(self) -> InnerEstimator:
         e, rows = self.estimator, self.rows
         if e.init is None:
             return ConstantStart(np.asarray(self.target.start(rows.y, rows.w), dtype=np.float64))

@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
-from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, Target, Weights
+from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Rng, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
 from fivefold.partition.growers.histogram_grower import HistogramGrower, HistogramLimits
@@ -79,7 +79,7 @@ class _ScoreHistory:
 
 
 def boost_histogram_trees(
-    estimator: Any,
+    estimator: Any,  # HistGradientBoostingClassifier or HistGradientBoostingRegressor, whose module imports this one
     rows: TrainingRows,
     held: TrainingRows | None,
     target: BoostingLoss,
@@ -100,7 +100,7 @@ def boost_histogram_trees(
 class _HistogramRounds:
     def __init__(
         self,
-        estimator: Any,
+        estimator: Any,  # as in `boost_histogram_trees`
         rows: TrainingRows,
         held: TrainingRows | None,
         target: BoostingLoss,
@@ -243,7 +243,7 @@ class _HistogramRounds:
         return replace(found, **{name: getattr(found, name).copy() for name in self.builder.arrays})
 
 
-def _bins(estimator: Any, rows: TrainingRows, columns: ColumnSettings, rng: np.random.RandomState) -> Bins:
+def _bins(estimator: Any, rows: TrainingRows, columns: ColumnSettings, rng: Rng) -> Bins:  # as in the rounds
     bins = find_bins(rows.X, rows.w, estimator.max_bins, columns.categorical, rng)
     for f, count in bins.pooled():
         levels = len(bins.place[f])

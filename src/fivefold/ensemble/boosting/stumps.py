@@ -32,7 +32,7 @@ class Stump(NamedTuple):
     place: int  # number of rows on the left
 
 
-def majority_class(counts: Array) -> Any:
+def majority_class(counts: Array) -> Any:  # an integer, or an array of them
     """The class of most weight, ties up to rounding going to the first: boosting makes weights equal on purpose."""
     return (counts >= counts.max(axis=-1, keepdims=True) * (1 - RELATIVE_TIE)).argmax(axis=-1)
 

@@ -11,7 +11,7 @@ Breiman (2001), Random Forests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, Self
@@ -29,6 +29,7 @@ from fivefold.core.types import (
     Array,
     Codes,
     Indices,
+    Labels,
     Matrix,
     Sparse,
     Table,
@@ -50,7 +51,7 @@ from fivefold.ensemble.members.bootstrap_bag import (
     with_idle_rows,
 )
 from fivefold.ensemble.members.inner_estimators import MemberSequence
-from fivefold.ensemble.members.warm_start import EarlierFit, WarmStart, trees_of
+from fivefold.ensemble.members.warm_start import EarlierFit, ForestTree, WarmStart, trees_of
 from fivefold.tree.shared.base import (
     DrawSeed,
     MaxFeatures,
@@ -70,7 +71,7 @@ TREES_PER_REPORT = 32  # trees between two reports of progress: few enough for t
 MAX_INTEGER_WEIGHT = 2**31  # total weight below which integer weights are counted in integers
 
 MaxSamples = Count | Annotated[float, Range(0, open_low=True, open_high=True)] | None
-OobScore = bool | Callable[..., Any]
+OobScore = bool | Callable[..., float]  # a function of true and predicted targets
 
 
 @dataclass(frozen=True)
@@ -157,15 +158,16 @@ class ForestMethods(WarmStart, MemberSequence):
     max_samples: MaxSamples
     _score: Callable[..., float]  # (target, forest, out-of-bag answers)
     _grower: Callable[..., TreeGrower]
-    _new_tree: Callable[[], Any]  # an unfitted tree of the kind that is grown
-    get_params: Callable[..., dict[str, Any]]
+    _new_tree: Callable[[], ForestTree]  # an unfitted tree of the kind that is grown
+    get_params: Callable[..., dict[str, object]]
+    max_leaf_nodes: int | None
 
     feature_importances_ = learned("trees.importances")
     n_outputs_ = learned("trees.outputs")
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
-        mixed_into: Any = super()
+        mixed_into: Any = super()  # of the class it is mixed into
         mixed_into.fit(X, y, sample_weight)
         if (rows := kept_rows(sample_weight)) is not None:
             self.model_ = self._with_idle_rows(X, rows)
@@ -202,7 +204,8 @@ class ForestMethods(WarmStart, MemberSequence):
         all_rows = _integer_weights(w if target.factors is None else w * target.factors)  # without a bag
         constraints = constraints_of(self, X, np.ones(X.shape[0]), means=target.is_single_mean)
         sign = constraints.sign if constraints is not None and constraints.sign.any() else None
-        tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, constraints)
+        tried = columns_tried(self.max_features, X.shape[1])
+        grow_one = self._grower(self.max_leaf_nodes, X, target, constraints)
 
         def grow_tree(i: int) -> None:
             c = target.weights(all_rows if draws.bag is None else draws.of(i))
@@ -246,7 +249,7 @@ class ForestMethods(WarmStart, MemberSequence):
         forest, oob = self.model_, self.model_.oob
         if oob is not None:
             values = self._values(forest)
-            answers = with_idle_rows(oob.answers, rows, X, lambda idle: forest.trees.mean(idle, values), self)
+            answers = with_idle_rows(oob.answers, rows, X, lambda idle: forest.trees.mean(self._admit(idle), values))
             oob = replace(oob, answers=answers)
         return replace(forest, draws=replace(forest.draws, rows=rows), oob=oob)
 
@@ -255,7 +258,7 @@ class ForestMethods(WarmStart, MemberSequence):
         return forest.trees.value
 
     @property
-    def estimators_(self) -> list[Any]:
+    def estimators_(self) -> list[ForestTree]:
         """The trees as estimators."""
         return trees_of(self)
 
@@ -268,12 +271,12 @@ class ForestMethods(WarmStart, MemberSequence):
         return [sampled_rows(counts, draws.rows).astype(np.int32) for counts in each]
 
     @property
-    def estimator_(self) -> Any:
+    def estimator_(self) -> ForestTree:
         """An unfitted tree of the kind that is grown."""
         return self._new_tree()
 
     @property
-    def estimator(self) -> Any:
+    def estimator(self) -> ForestTree:
         """An unfitted tree of the kind that is grown."""
         return self._new_tree()
 
@@ -290,7 +293,7 @@ class ForestMethods(WarmStart, MemberSequence):
         paths = [decision_path(trees[i].tree, X) for i in range(len(trees))]
         return hstack(paths, format="csr"), trees.start.copy()
 
-    def _member(self, i: int) -> Any:
+    def _member(self, i: int) -> ForestTree:
         """Tree i as an estimator."""
         tree = self._new_tree()
         shared = (tree.get_params().keys() & self.get_params().keys()) - {"class_weight"}
@@ -356,10 +359,10 @@ class BaseForestClassifier(SupervisedForest):
     _: KW_ONLY
     criterion: Literal["gini", "entropy", "log_loss"] = "gini"
     max_features: MaxFeatures = "sqrt"
-    class_weight: Any = None
+    class_weight: Any = None  # dictionaries by label, of whatever type, or names
     ccp_alpha: NonNegative = 0.0
     max_samples: MaxSamples = None
-    monotonic_cst: Any = None
+    monotonic_cst: Any = None  # anything that becomes an array
     voting: Literal["soft", "hard"] = "soft"
 
     @property
@@ -415,13 +418,13 @@ class BaseForestClassifier(SupervisedForest):
             return float(self.oob_score(*_flat(target.y, predicted)))
         return float((predicted == target.y).all(axis=1).mean())
 
-    def _member(self, i: int) -> Any:
+    def _member(self, i: int) -> ForestTree:
         tree, counts = super()._member(i), self.model_.trees.sizes
         tree.classes_ = [np.arange(float(K)) for K in counts] if len(counts) > 1 else np.arange(float(counts[0]))
         return tree
 
 
-def _rules(rule: Any, each: tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+def _rules(rule: Any, each: tuple[Labels, ...]) -> Sequence[Any]:  # as `class_weight`
     """The class weights of each output."""
     return rule if isinstance(rule, list | tuple) else [rule] * len(each)
 
@@ -455,7 +458,7 @@ class BaseForestRegressor(SupervisedForest):
     max_features: MaxFeatures = 1.0
     ccp_alpha: NonNegative = 0.0
     max_samples: MaxSamples = None
-    monotonic_cst: Any = None
+    monotonic_cst: Any = None  # anything that becomes an array
 
     def _fit(self, X: Table, y: Target, w: Weights, earlier: EarlierFit | None = None) -> None:
         self._fit_trees(X, NumberTarget.of(y, w, self.criterion, type(self).__name__), w, earlier)

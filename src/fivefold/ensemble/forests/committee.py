@@ -22,7 +22,7 @@ class Committee:
 
     def __init__(self, earlier: ForestArrays | None = None) -> None:
         self._lock, self._waiting, self._next = Lock(), dict[int, ForestArrays](), 0
-        self._kind: dict[str, Any] | None = None  # what all trees have in common
+        self._kind: dict[str, Any] | None = None  # fields that all trees have in common, of several types
         self._start, self._arrays = GrowableArray(np.zeros(1, dtype=np.int64)), dict[str, GrowableArray]()
         if earlier is not None:
             self._append(earlier)

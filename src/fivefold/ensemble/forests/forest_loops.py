@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -160,7 +159,7 @@ class ForestArrays:
         return self.threshold, self.code, self.skip
 
     @property
-    def _all_fields(self) -> tuple[Any, ...]:
+    def _all_fields(self) -> tuple[Array, Codes, Indices, Indices | None, Codes | None]:
         return *self._fields, self.set_start, self.set_bits
 
 

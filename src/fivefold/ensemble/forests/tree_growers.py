@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from fivefold.core.types import Indices, Table
 from fivefold.partition.column_access import to_dense
@@ -18,10 +17,10 @@ TreeGrower = Callable[[Indices, TreeWeights, GrowthLimits], tuple[GrownTree, Tre
 
 
 def best_split_grower(
-    estimator: Any, X: Table, target: TreeTarget, constraints: ColumnConstraints | None
+    max_leaf_nodes: int | None, X: Table, target: TreeTarget, constraints: ColumnConstraints | None
 ) -> TreeGrower:
     """A function of (rows, weights, limits) that grows a tree by the best splits: the tree, its target, its weights."""
-    leaves = estimator.max_leaf_nodes or 0
+    leaves = max_leaf_nodes or 0
     if not leaves and (constraints is None or not constraints.sign.any()) and target.statistics_add:
         ranked, categories = rank_columns(X), None if constraints is None else category_codes(X, constraints.levels)
 
@@ -41,10 +40,10 @@ def best_split_grower(
 
 
 def random_split_grower(
-    estimator: Any, X: Table, target: TreeTarget, constraints: ColumnConstraints | None
+    max_leaf_nodes: int | None, X: Table, target: TreeTarget, constraints: ColumnConstraints | None
 ) -> TreeGrower:
     """The same with thresholds drawn at random."""
-    values, leaves = to_dense(X), estimator.max_leaf_nodes or 0
+    values, leaves = to_dense(X), max_leaf_nodes or 0
 
     def draw(rows: Indices, w: TreeWeights, rules: GrowthLimits) -> tuple[GrownTree, TreeTarget, TreeWeights]:
         criterion, own = target.criterion(w), _fresh_constraints(constraints, w[rows])

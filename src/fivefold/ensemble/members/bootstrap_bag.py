@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
@@ -35,7 +35,7 @@ MaxColumns = Count | Annotated[float, Range(0, 1, open_low=True)]
 class oob_attribute(learned):
     """A learned attribute that exists only with oob_score=True: `oob_score_ = oob_attribute("oob.score")`."""
 
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:  # as `learned`
         if estimator is not None and "model_" in vars(estimator) and estimator.model_.oob is None:
             me = type(estimator).__name__
             raise AttributeError(f"{me} has no {self._name!r}: fit it with oob_score=True")
@@ -132,7 +132,14 @@ def sampled_rows(counts: Indices, rows: Indices | None) -> Indices:
     return np.repeat(np.arange(len(counts)) if rows is None else rows, counts)
 
 
-def columns_per_member(estimator: Any, d: int) -> int:
+class ColumnSampling(Protocol):
+    """An ensemble that gives each member some of the columns."""
+
+    @property
+    def max_features(self) -> float: ...
+
+
+def columns_per_member(estimator: ColumnSampling, d: int) -> int:
     """How many of d columns each member gets: `max_features`, a number or a share."""
     asked = estimator.max_features
     width = int(asked) if isinstance(asked, int | np.integer) else max(1, int(asked * d))
@@ -141,7 +148,7 @@ def columns_per_member(estimator: Any, d: int) -> int:
     return width
 
 
-def oob_mean(estimator: Any, total: Array, times: Array, member: str, cure: str) -> Array:
+def oob_mean(estimator: object, total: Array, times: Array, member: str, cure: str) -> Array:
     """The mean out-of-bag answer of each row: their sum, over how many members left the row out. Warns of rows in
     every sample, whose answer is zero."""
     if (never_out := int((times == 0).sum())) > 0:
@@ -152,13 +159,11 @@ def oob_mean(estimator: Any, total: Array, times: Array, member: str, cure: str)
     return (total.T / np.maximum(times, 1)).T
 
 
-def with_idle_rows(
-    answers: Array, rows: Indices, X: UserTable, predict: Callable[[Table], Array], estimator: Any
-) -> Array:
+def with_idle_rows(answers: Array, rows: Indices, X: UserTable, predict: Callable[[UserTable], Array]) -> Array:
     """Out-of-bag answers of `rows`, and for the other rows of the table given, those of weight zero, predictions."""
     n = _num_samples(X)
     idle = np.setdiff1d(np.arange(n), rows)
-    predicted = predict(estimator._admit(_safe_indexing(X, idle)))
+    predicted = predict(_safe_indexing(X, idle))
     out = np.empty((n, *predicted.shape[1:]))
     out[rows], out[idle] = answers, predicted
     return out

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 from sklearn.base import clone
 
 from fivefold.core.estimators.params import ParameterError
 from fivefold.core.types import Table, Target
 
+InnerEstimator: TypeAlias = Any  # of any library, as users pass it or a fitted copy: its methods are asked for by name
+FitParams: TypeAlias = dict[str, object]  # arguments of fit besides X and y, by name
+
 
 class MemberSequence:
     """An ensemble as the sequence of its fitted members, as scikit-learn's are: len, iteration and indexing."""
 
-    estimators_: Any  # a list or array of fitted members; some ensembles make it when asked
+    estimators_: Sequence[InnerEstimator]  # the fitted members; some ensembles make it when asked
 
     def __len__(self) -> int:
         return len(self.estimators_)
 
-    def __getitem__(self, i: int) -> Any:
+    def __getitem__(self, i: int) -> InnerEstimator:
         return self.estimators_[i]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[InnerEstimator]:
         return iter(self.estimators_)
 
 
-def check_learner(owner: Any, inner: Any, what: str, *methods: str) -> Any:
+def check_learner(owner: object, inner: InnerEstimator, what: str, *methods: str) -> InnerEstimator:
     """The estimator given as `what`; refuses a class, and anything without `fit` and these methods."""
     me = type(owner).__name__
     if isinstance(inner, type):
@@ -39,12 +42,12 @@ def check_learner(owner: Any, inner: Any, what: str, *methods: str) -> Any:
     return inner
 
 
-def seed_parameters(estimator: Any) -> list[str]:
+def seed_parameters(estimator: InnerEstimator) -> list[str]:
     """Names of the parameters, its own and those of estimators inside it, that seed an estimator; sorted."""
     return [name for name in sorted(estimator.get_params()) if name.split("__")[-1] == "random_state"]
 
 
-def fit_clone(estimator: Any, X: Table, y: Target, extra: dict[str, Any]) -> Any:
+def fit_clone(estimator: InnerEstimator, X: Table, y: Target, extra: FitParams) -> InnerEstimator:
     """A fitted clone."""
     try:
         fitted = clone(estimator)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
@@ -18,16 +17,17 @@ from fivefold.core.admission.targets import given_weights
 from fivefold.core.estimators.meta_estimators import take_rows
 from fivefold.core.types import Indices, UserTable, UserWeights
 from fivefold.ensemble.members.bootstrap_bag import kept_rows
+from fivefold.ensemble.members.inner_estimators import FitParams, InnerEstimator
 
 
 @dataclass(frozen=True)
 class CopyMetadata:
     """Arguments for the copies, and the rows they refer to."""
 
-    extra: dict[str, Any]
+    extra: FitParams
     rows: Indices | None  # positions, in the table given, of the rows of positive weight; None for all
 
-    def for_rows(self, rows: Indices, n: int) -> dict[str, Any]:
+    def for_rows(self, rows: Indices, n: int) -> FitParams:
         """The arguments of a copy that is fitted to `rows`, out of n rows of positive weight."""
         return {name: take_rows(value, rows, n) for name, value in self.extra.items()}
 
@@ -38,8 +38,8 @@ NO_METADATA = CopyMetadata({}, None)
 class MetadataPassing:
     """A bag whose copies may request metadata."""
 
-    _inner: Callable[[], Any]
-    _prediction_method: Callable[[Any], str]
+    _inner: Callable[[], InnerEstimator]
+    _prediction_method: Callable[[InnerEstimator], str]
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata goes to the method of the copies that is called."""
@@ -50,7 +50,7 @@ class MetadataPassing:
             mapping.add(caller=caller, callee=asked)
         return MetadataRouter(owner=self).add(estimator=self._inner(), method_mapping=mapping)
 
-    def _routed(self, method: str, given: dict[str, Any]) -> dict[str, Any]:
+    def _routed(self, method: str, given: FitParams) -> FitParams:
         """The arguments that the copies requested."""
         if not given:
             return {}
@@ -65,7 +65,7 @@ class MetadataPassing:
     def _callee(self, method: str) -> str:
         return method if method in ("fit", "decision_function") else self._prediction_method(self._inner())
 
-    def _passed(self, X: UserTable, sample_weight: UserWeights, fit_params: dict[str, Any]) -> CopyMetadata:
+    def _passed(self, X: UserTable, sample_weight: UserWeights, fit_params: FitParams) -> CopyMetadata:
         extra = self._routed("fit", fit_params)
         if sample_weight is None or (rows := kept_rows(given_weights(self, sample_weight, _num_samples(X)))) is None:
             return CopyMetadata(extra, None)

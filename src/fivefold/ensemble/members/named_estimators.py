@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -19,25 +19,27 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import column_or_1d
 
-from fivefold.core._sklearn import _BaseComposition, _num_samples, _print_elapsed_time, _safe_indexing
+from fivefold.core._sklearn import Tags, _BaseComposition, _num_samples, _print_elapsed_time, _safe_indexing
 from fivefold.core._sklearn import _routing_enabled as routing_enabled
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_member_rows, take_rows
 from fivefold.core.estimators.supervised_learning import check_labels, encode_labels
 from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights
-from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
+from fivefold.ensemble.members.inner_estimators import FitParams, InnerEstimator, check_learner, fit_clone
+
+UserFolds: TypeAlias = Any  # whatever scikit-learn's check_cv takes: a number, a splitter, pairs of row numbers, None
 
 
 @dataclass(frozen=True)
 class FittedMembers:
     """Fitted estimators, in the order they were named."""
 
-    members: tuple[Any, ...]
+    members: tuple[InnerEstimator, ...]
     outputs: int = field(default=1, kw_only=True)  # numbers or labels that each member predicts per row
 
     @property
-    def estimators(self) -> list[Any]:
+    def estimators(self) -> list[InnerEstimator]:
         return list(self.members)
 
 
@@ -47,8 +49,8 @@ class FitInputs:
 
     X: Table
     y: Target
-    member_params: dict[str, dict[str, Any]]  # name -> arguments of its fit besides X and y
-    own_params: dict[str, Any]  # arguments of the ensemble's own learner
+    member_params: dict[str, FitParams]  # by the name of the member
+    own_params: FitParams  # arguments of the ensemble's own learner
     kept: Mask | None  # which rows of the table given these are; None for all
 
     @property
@@ -56,7 +58,7 @@ class FitInputs:
         """The weight of each row."""
         return np.asarray(self.own_params.get("sample_weight", np.ones(_num_samples(self.X))))
 
-    def splits(self, cv: Any, classifier: bool) -> list[tuple[Indices, Indices]]:
+    def splits(self, cv: UserFolds, classifier: bool) -> list[tuple[Indices, Indices]]:
         """Pairs of (training rows, test rows). Pairs listed by the user number the rows of the table as given."""
         splits = list(check_cv(cv, self.y, classifier=classifier).split(self.X, self.y))
         if self.kept is None or not isinstance(cv, Iterable):
@@ -88,11 +90,11 @@ class NamedEnsemble(_BaseComposition):
         fitted = iter(self.estimators_)
         return Bunch(**{name: inner if _dropped(inner) else next(fitted) for name, inner in self.estimators})
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """The parameters, those of the members among them."""
         return self._get_params("estimators", deep=deep)
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters; a member's name takes another estimator, or "drop"."""
         self._set_params("estimators", **params)
         return self
@@ -104,14 +106,14 @@ class NamedEnsemble(_BaseComposition):
             router.add(**{name: inner}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         return router
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = [get_tags(e).input_tags for _, e in _pairs(self.estimators) if isinstance(e, BaseEstimator)]
         tags.input_tags.allow_nan = all(t.allow_nan for t in inner)
         tags.input_tags.sparse = all(t.sparse for t in inner)
         return tags
 
-    def _kept_estimators(self) -> list[tuple[str, Any]]:
+    def _kept_estimators(self) -> list[tuple[str, InnerEstimator]]:
         """The pairs that are not dropped; refuses anything that is not a list of pairs."""
         me = type(self).__name__
         pairs = _pairs(self.estimators)
@@ -143,9 +145,7 @@ class NamedEnsemble(_BaseComposition):
                     f"{type(self).__name__}: The estimator {type(inner).__name__}, called {name!r}, should be a {kind}"
                 )
 
-    def _admit_fit(
-        self, X: UserTable, y: UserTarget, sample_weight: UserWeights, fit_params: dict[str, Any]
-    ) -> FitInputs:
+    def _admit_fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, fit_params: FitParams) -> FitInputs:
         """Rows of positive weight, targets as codes or numbers, and what goes to each member."""
         declared.check_params(self)
         self._forget()
@@ -197,13 +197,15 @@ class NamedEnsemble(_BaseComposition):
         return type(self).__name__.lower()
 
 
-def _timed(estimator: Any, X: Table, y: Target, extra: dict[str, Any], owner: str, line: str | None) -> Any:
+def _timed(
+    estimator: InnerEstimator, X: Table, y: Target, extra: FitParams, owner: str, line: str | None
+) -> InnerEstimator:
     """A fitted clone; `line`, if given, is printed with the time the fit took."""
     with _print_elapsed_time(owner, line):
         return fit_clone(estimator, X, y, extra)
 
 
-def member_inputs(given: FitInputs, name: str, rows: Indices) -> tuple[Any, Any, dict[str, Any]]:
+def member_inputs(given: FitInputs, name: str, rows: Indices) -> tuple[Table, Target, FitParams]:
     """X, y and the fit arguments of a member, on some rows."""
     n = _num_samples(given.X)
     extra = {key: take_rows(value, rows, n) for key, value in given.member_params[name].items()}
@@ -224,11 +226,11 @@ def _kept_positions(place: Indices, rows: Indices) -> Indices:
     return place[rows][place[rows] >= 0]
 
 
-def _dropped(inner: Any) -> bool:
+def _dropped(inner: InnerEstimator) -> bool:
     return isinstance(inner, str) and inner == "drop"
 
 
-def _pairs(estimators: Any) -> list[tuple[str, Any]]:
+def _pairs(estimators: object) -> list[tuple[str, InnerEstimator]]:
     """The entries that are pairs of a name and anything."""
     if not isinstance(estimators, list | tuple):
         return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,22 +17,26 @@ from fivefold.core.admission.categories import Categories
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Indices, Table, Target, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Indices, Labels, Table, Target, UserTable, UserTarget, UserWeights
+from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
 
-# kept outside the forests, so that neither a copy nor a file of one holds its trees twice
-_made: WeakKeyDictionary[Any, tuple[Any, list[Any]]] = WeakKeyDictionary()
+ForestTree: TypeAlias = BaseTreeClassifier | BaseTreeRegressor
+
+# the model and its trees as estimators, by forest; kept outside the forests, so that neither a copy nor a file of one
+# holds its trees twice
+_made: WeakKeyDictionary[object, tuple[object, list[ForestTree]]] = WeakKeyDictionary()
 
 
 class TreeForest(Protocol):
     """A forest whose trees become estimators on first access."""
 
-    model_: Any  # its `trees` are arrays
+    model_: Any  # each kind has its own; its `trees` are arrays
 
-    def _member(self, i: int) -> Any:
+    def _member(self, i: int) -> ForestTree:
         """Tree i as an estimator."""
 
 
-def trees_of(forest: TreeForest) -> list[Any]:
+def trees_of(forest: TreeForest) -> list[ForestTree]:
     """The trees of a forest as estimators, made once per model; a warm start keeps those already made."""
     model, known = forest.model_, _made.get(forest)
     if known is None or known[0] is not model:
@@ -55,7 +59,7 @@ class EarlierFit:
     model: Any  # each method has its own
     columns: int
     categories: Categories | None  # of the columns that hold any
-    classes: Any  # as `classes_`; None for numbers
+    classes: Labels | list[Labels] | None  # as `classes_`; None for numbers
     outputs: int | None
 
 
@@ -93,9 +97,9 @@ class WarmStart:
     random_state: Seed
     _admit: Callable[[UserTable], Table]
 
-    def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
+    def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: object) -> Self:
         """The work of fit; `_fit` gets what the last fit learned, if this one continues it."""
-        mixed_into: Any = super()
+        mixed_into: Any = super()  # of the class it is mixed into
         fitted: Self = mixed_into._fit_admitted(X, y, sample_weight, earlier=self._earlier_fit(), **extra)
         return fitted
 
@@ -113,7 +117,7 @@ class WarmStart:
             _keep_trees(self)
         vars(self).pop("model_", None)
 
-    def _resume(self, earlier: EarlierFit | None, X: Table, y: Target | None = None) -> Any:
+    def _resume(self, earlier: EarlierFit | None, X: Table, y: Target | None = None) -> Any:  # as `model_`
         """Take up the earlier model and return it; None if there is none. Refuses data of another kind."""
         if earlier is None:
             return None
@@ -132,7 +136,7 @@ class WarmStart:
         self.model_ = earlier.model
         return earlier.model
 
-    def _resume_rounds(self, earlier: EarlierFit | None, X: Table, parameter: str) -> Any:
+    def _resume_rounds(self, earlier: EarlierFit | None, X: Table, parameter: str) -> Any:  # as `model_`
         """The same for rounds of boosting, whose number is a parameter; refuses fewer than there are already."""
         before, asked = self._resume(earlier, X), getattr(self, parameter)
         if before is not None and asked < before.rounds:
@@ -154,5 +158,5 @@ class WarmStart:
         return check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[kept:]
 
 
-def _listed(classes: Any) -> list[Any] | None:
+def _listed(classes: Labels | list[Labels] | None) -> list[object] | None:
     return [np.asarray(c).tolist() for c in classes] if classes is not None else None

@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log2, sqrt
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Weights
+from fivefold.ensemble.members.inner_estimators import InnerEstimator
 from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, rounded_fraction, shortest_between
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.rules.formulas.boolean_formulas import Formula
@@ -55,7 +56,7 @@ class Feature:
 class Pool(Protocol):
     """Features of one kind on a table: finds the one that fits residuals best."""
 
-    def best(self, alpha: Array) -> tuple[float, Any]:
+    def best(self, alpha: Array) -> tuple[float, Feature | None]:
         """The highest score |alpha' phi| / |phi|, and the feature that has it; None if there is none."""
 
 
@@ -177,7 +178,7 @@ class ModelFeature(Feature):
     """The output of a fitted model: its decision function, or the number it predicts."""
 
     title: str
-    model: Any  # an estimator of any library
+    model: InnerEstimator
     method: str
     bits: float
 
@@ -213,7 +214,7 @@ class PowerPool:
     kind: type[RawFeature] | type[SquaredFeature]
     bits: float
 
-    def best(self, alpha: Array) -> tuple[float, Any]:
+    def best(self, alpha: Array) -> tuple[float, Feature | None]:
         score = np.abs(alpha @ self.V) / np.where(self.norms > 0, self.norms, np.inf)
         j = _first(score)
         return float(score[j]), self.kind(j, self.bits)
@@ -249,7 +250,7 @@ class CutPool:
     norm: float
     bits: float
 
-    def best(self, alpha: Array) -> tuple[float, Any]:
+    def best(self, alpha: Array) -> tuple[float, Feature | None]:
         d = len(self.order)
         score, place = np.zeros(d), np.zeros(d, dtype=np.int64)
         total = float(alpha.sum())
@@ -283,7 +284,7 @@ class TreePool:
     max_depth: int
     bits: float
 
-    def best(self, alpha: Array) -> tuple[float, Any]:
+    def best(self, alpha: Array) -> tuple[float, Feature | None]:
         """The score of the tree that was grown, and the tree."""
         from fivefold.tree import DecisionTreeClassifier
 
@@ -329,7 +330,7 @@ class FormulaPool:
     norm: float
     bits: float
 
-    def best(self, alpha: Array) -> tuple[float, Any]:
+    def best(self, alpha: Array) -> tuple[float, Feature | None]:
         """The highest score, and the shortest formula that has it."""
         if not self.formulas:
             return 0.0, None
@@ -342,7 +343,7 @@ class FormulaPool:
 class Models:
     """Constructor of features from fitted models: (name, model, name of its method, bits) each."""
 
-    models: tuple[tuple[str, Any, str, float], ...]
+    models: tuple[tuple[str, InnerEstimator, str, float], ...]
 
     def pool(self, X: Table, w: Weights, extra: float) -> ModelPool:
         made = tuple(ModelFeature(name, model, method, bits + extra) for name, model, method, bits in self.models)
@@ -358,13 +359,13 @@ class ModelPool:
     V: Array  # (n, models)
     norms: Array  # (models,)
 
-    def best(self, alpha: Array) -> tuple[float, Any]:
+    def best(self, alpha: Array) -> tuple[float, Feature | None]:
         score = np.abs(alpha @ self.V) / np.where(self.norms > 0, self.norms, np.inf)
         i = _first(score)
         return float(score[i]), self.made[i]
 
 
-def threshold_products(features: list[Any], X: Table, alpha: Array) -> Array:
+def threshold_products(features: Sequence[ThresholdFeature], X: Table, alpha: Array) -> Array:
     """alpha' phi of tests of one column, in one pass over the rows."""
     t = np.array([feature.threshold for feature in features])
     order = np.argsort(t, kind="stable")

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from fivefold.partition.export.conjunctions import Rule, RuleCollection
 from fivefold.partition.export.text_formats import dot_graph, dot_label, sql_condition
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.tree.export.sql_cases import Output, TreeCases
-from fivefold.tree.export.tree_reader import FeatureNames, TreeReader, tree_reader
+from fivefold.tree.export.tree_reader import FeatureNames, TreeEstimator, TreeReader, tree_reader
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Explanation:
         return self.text
 
 
-def to_rules(model: Any, *, feature_names: FeatureNames = None, missing: bool = False) -> LeafRules:
+def to_rules(model: TreeEstimator, *, feature_names: FeatureNames = None, missing: bool = False) -> LeafRules:
     """Every leaf of a fitted tree as a rule with its count, shares and label.
 
     The rules always know where missing values go; with `missing` their texts mention it.
@@ -83,7 +82,7 @@ def to_rules(model: Any, *, feature_names: FeatureNames = None, missing: bool = 
     return LeafRules(tuple(found), read)
 
 
-def explain(model: Any, X: UserTable, *, feature_names: FeatureNames = None) -> Explanation:
+def explain(model: TreeEstimator, X: UserTable, *, feature_names: FeatureNames = None) -> Explanation:
     """The path of one row down a fitted tree: each question with the row's value, and the rule of its leaf."""
     X = model._admit(X)
     if len(X) != 1:
@@ -104,7 +103,7 @@ def explain(model: Any, X: UserTable, *, feature_names: FeatureNames = None) -> 
 
 
 def to_text(
-    model: Any, *, feature_names: FeatureNames = None, max_depth: int | None = None, missing: bool = False
+    model: TreeEstimator, *, feature_names: FeatureNames = None, max_depth: int | None = None, missing: bool = False
 ) -> str:
     """The questions of a fitted tree, indented; a leaf shows its answer, its rows and the shares of the classes.
 
@@ -127,7 +126,7 @@ def to_text(
     return "\n".join(lines)
 
 
-def to_dot(model: Any, *, feature_names: FeatureNames = None, missing: bool = False) -> str:
+def to_dot(model: TreeEstimator, *, feature_names: FeatureNames = None, missing: bool = False) -> str:
     """A fitted tree in the language of Graphviz: questions in ovals, leaves in boxes."""
     read = tree_reader(model, feature_names, missing=missing)
     lines: list[str] = []
@@ -143,7 +142,7 @@ def to_dot(model: Any, *, feature_names: FeatureNames = None, missing: bool = Fa
 
 
 def to_sql(
-    model: Any,
+    model: TreeEstimator,
     *,
     feature_names: FeatureNames = None,
     table: str | None = None,

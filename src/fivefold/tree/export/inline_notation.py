@@ -27,7 +27,7 @@ class ThresholdTest:
     def __str__(self) -> str:
         return f"[{self.feature} >= {self.threshold!r}]"
 
-    def holds(self, X: Table, names: Sequence[Any] = ()) -> Mask:
+    def holds(self, X: Table, names: Sequence[str] = ()) -> Mask:
         """Where the test is true."""
         j = names.index(self.feature) if names else self.feature
         return X[:, j] >= self.threshold
@@ -44,7 +44,7 @@ class Branch:
     def __str__(self) -> str:
         return f"{_nested(self.test)} ? {_nested(self.yes)} : {_nested(self.no)}"
 
-    def holds(self, X: Table, names: Sequence[Any] = ()) -> Mask:
+    def holds(self, X: Table, names: Sequence[str] = ()) -> Mask:
         """As a test of another tree: where its answer is positive."""
         return evaluate_tree(self, X, names) > 0
 
@@ -52,7 +52,7 @@ class Branch:
 InlineTree: TypeAlias = Any  # a Branch, or a label of any type
 
 
-def evaluate_tree(tree: InlineTree, X: Table, names: Sequence[Any] = ()) -> Labels:
+def evaluate_tree(tree: InlineTree, X: Table, names: Sequence[str] = ()) -> Labels:
     """The label of each row.
 
     Examples

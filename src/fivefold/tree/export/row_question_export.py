@@ -26,7 +26,7 @@ class LeafRule:
 
     steps: tuple[tuple[Question, int], ...]
     leaf: int
-    label: Any
+    label: object
     rows: int
     weight: float
     value: Vector  # shares of the classes, or the mean

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from fivefold.core.types import Array
 from fivefold.partition.export.text_formats import sql_literal, sql_select
@@ -19,13 +19,14 @@ MAX_NESTED_CASES = 16  # deepest nest of cases: SQLite's parser held a hundred s
 
 Output = Literal["predict", "predict_proba", "apply"]
 Cell = Callable[[int], str]  # what a leaf answers, in SQL
+AnyReader: TypeAlias = AnswerReader[Any]  # of a tree of any kind
 Turn = TypeVar("Turn")  # the condition of a branch
 
 
 class TreeCases(ABC, Generic[Turn]):
     """A tree as CASE expressions; a subclass knows its branches and how their conditions are written."""
 
-    read: AnswerReader[Any]
+    read: AnyReader
 
     @abstractmethod
     def branches(self, t: int) -> Sequence[tuple[Turn | None, int]]:
@@ -66,16 +67,16 @@ class TreeCases(ABC, Generic[Turn]):
         return "CASE " + " ".join(cases) + " END"
 
 
-def _predictions(read: AnswerReader[Any]) -> list[tuple[str, Cell]]:
+def _predictions(read: AnyReader) -> list[tuple[str, Cell]]:
     ends = [""] if read.outputs == 1 else [f"_{k}" for k in range(read.outputs)]
     return [(f"prediction{end}", _answer_cell(read, k)) for k, end in enumerate(ends)]
 
 
-def _answer_cell(read: AnswerReader[Any], k: int) -> Cell:
+def _answer_cell(read: AnyReader, k: int) -> Cell:
     return lambda t: sql_literal(read.answers(t)[k])
 
 
-def _probabilities(read: AnswerReader[Any]) -> list[tuple[str, Cell]]:
+def _probabilities(read: AnyReader) -> list[tuple[str, Cell]]:
     if read.classes is None:
         raise ValueError("output='predict_proba' needs a tree of classes; this one answers with numbers")
     labels = [label for c in read.classes for label in c]
@@ -86,11 +87,11 @@ def _number_cell(values: Array) -> Cell:
     return lambda t: sql_literal(float(values[t]))
 
 
-def _leaves(read: AnswerReader[Any]) -> list[tuple[str, Cell]]:
+def _leaves(read: AnyReader) -> list[tuple[str, Cell]]:
     return [("leaf", str)]
 
 
-SQL_OUTPUTS: dict[str, Callable[[AnswerReader[Any]], list[tuple[str, Cell]]]] = {
+SQL_OUTPUTS: dict[str, Callable[[AnyReader], list[tuple[str, Cell]]]] = {
     "predict": _predictions,
     "predict_proba": _probabilities,
     "apply": _leaves,

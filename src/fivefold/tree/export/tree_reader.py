@@ -8,12 +8,13 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.types import Array, Matrix, Weights
+from fivefold.core.types import Array, Labels, Matrix, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.row_questions.nodes import RowQuestionTree
 from fivefold.partition.tree_arrays.binary_tree import Tree
 
 FeatureNames: TypeAlias = Any  # names as users pass them: a list, an array, an Index; None for those of fit
+TreeEstimator: TypeAlias = Any  # a fitted tree of this chapter: each kind has a model of its own
 AnyTree = TypeVar("AnyTree", Tree, RowQuestionTree)
 
 
@@ -25,8 +26,8 @@ class AnswerReader(Generic[AnyTree]):
     value: Array  # (m, K) shares of the classes, those of one output after those of another, or (m, outputs) numbers
     weight: Weights  # (m,)
     names: tuple[str, ...]  # of the columns
-    classes: tuple[Any, ...] | None = None  # the labels of each output; None for numbers
-    categories: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    classes: tuple[Labels, ...] | None = None  # the labels of each output; None for numbers
+    categories: dict[int, tuple[object, ...]] = field(default_factory=dict)
     missing: bool = False  # are missing values mentioned?
     scores: Matrix | None = None  # (m, K) by which nodes answer, where that is not by the shares
 
@@ -41,13 +42,13 @@ class AnswerReader(Generic[AnyTree]):
         scores = self.value if self.scores is None else self.scores
         return int(scores[t, ends[k] : ends[k + 1]].argmax())
 
-    def answers(self, t: int) -> tuple[Any, ...]:
+    def answers(self, t: int) -> tuple[object, ...]:
         """What node t answers for each output: its commonest class, or its number."""
         if self.classes is None:
             return tuple(self.value[t].tolist())
         return tuple(labels[self.winner(t, k)].item() for k, labels in enumerate(self.classes))
 
-    def label(self, t: int) -> Any:
+    def label(self, t: int) -> object:
         """The answer of node t; a tuple for several outputs."""
         answers = self.answers(t)
         return answers[0] if len(answers) == 1 else answers
@@ -88,7 +89,7 @@ class TreeReader(AnswerReader[Tree]):
             return Condition(f, levels=frozenset(range(self._n_levels(t))) - levels, missing=with_missing)
         return Condition(f, low=float(self.tree.threshold[t]), missing=with_missing)
 
-    def level_names(self, column: int, levels: frozenset[int]) -> list[Any]:
+    def level_names(self, column: int, levels: frozenset[int]) -> list[object]:
         """The categories of these codes; the codes themselves where they have no names."""
         known = self.categories.get(column)
         return [known[code] if known is not None else code for code in sorted(levels)]
@@ -98,7 +99,7 @@ class TreeReader(AnswerReader[Tree]):
         """Names of the columns, unquoted."""
         return self.names
 
-    def values(self, column: int, levels: frozenset[int]) -> list[Any]:
+    def values(self, column: int, levels: frozenset[int]) -> list[object]:
         """The categories of these codes, unquoted."""
         return self.level_names(column, levels)
 
@@ -120,19 +121,19 @@ class TreeReader(AnswerReader[Tree]):
         return frozenset(np.flatnonzero(self.tree.chosen(t, self._n_levels(t))).tolist())
 
 
-def tree_reader(model: Any, feature_names: FeatureNames = None, *, missing: bool = False) -> TreeReader:
+def tree_reader(model: TreeEstimator, feature_names: FeatureNames = None, *, missing: bool = False) -> TreeReader:
     """What an export reads of a fitted binary tree; a TreeReader is returned unchanged."""
     if isinstance(model, TreeReader):
         return model
     return TreeReader(**_read(model, feature_names), missing=missing)
 
 
-def row_tree_reader(model: Any, feature_names: FeatureNames = None) -> AnswerReader[RowQuestionTree]:
+def row_tree_reader(model: TreeEstimator, feature_names: FeatureNames = None) -> AnswerReader[RowQuestionTree]:
     """What an export reads of a fitted tree of questions about whole rows."""
     return AnswerReader(**_read(model, feature_names))
 
 
-def _read(model: Any, feature_names: FeatureNames) -> dict[str, Any]:
+def _read(model: TreeEstimator, feature_names: FeatureNames) -> dict[str, Any]:  # of several types
     """The fields of a reader of any fitted tree."""
     check_is_fitted(model)
     m = model.model_

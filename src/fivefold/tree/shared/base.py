@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, log2, sqrt
 from numbers import Integral
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -45,6 +45,7 @@ MinSplit = Annotated[int, Range(2)] | Annotated[float, Range(0, 1, open_low=True
 MinLeaf = Count | Annotated[float, Range(0, 1, open_low=True, open_high=True)]
 MinWeight = Annotated[float, Range(0, 0.5)]
 MaxLeaves = Annotated[int, Range(2)] | None
+TreeOrForest: TypeAlias = Any  # their parameters are read by name: no class has them all
 
 
 @dataclass(frozen=True)
@@ -269,13 +270,13 @@ class DrawSeed(int):
     """A seed that a forest gives to a tree, used for its draws as it is; any other number seeds a generator first."""
 
 
-def seed_of(estimator: Any) -> int:  # a tree or a forest, here and below: their parameters are read by name
+def seed_of(estimator: TreeOrForest) -> int:
     """The seed of the draws of a tree; a tree taken from a forest can be grown again from its sample."""
     given = estimator.random_state
     return int(given) if isinstance(given, DrawSeed) else int(check_random_state(given).randint(2**31))
 
 
-def growth_limits(estimator: Any, X: Table, w: Weights, seed: int = 0) -> GrowthLimits:
+def growth_limits(estimator: TreeOrForest, X: Table, w: Weights, seed: int = 0) -> GrowthLimits:
     """The growth limits that the parameters ask for; without `max_features` every node looks at all columns."""
     (n, d), total = X.shape, float(w.sum())
     tried = columns_tried(getattr(estimator, "max_features", None), d)
@@ -290,7 +291,7 @@ def growth_limits(estimator: Any, X: Table, w: Weights, seed: int = 0) -> Growth
     )
 
 
-def constraints_of(estimator: Any, X: Table, w: Weights, *, means: bool) -> ColumnConstraints | None:
+def constraints_of(estimator: TreeOrForest, X: Table, w: Weights, *, means: bool) -> ColumnConstraints | None:
     """Which columns hold categories, and along which the answer is monotonic; None for plain columns.
 
     `means`: the answer is a single mean or median, which can be kept between bounds.
@@ -305,7 +306,7 @@ def constraints_of(estimator: Any, X: Table, w: Weights, *, means: bool) -> Colu
     return column_constraints(w, levels, sign) if levels.any() or sign.any() else None
 
 
-def _signs(estimator: Any, d: int, levels: Codes, means: bool) -> Codes:
+def _signs(estimator: TreeOrForest, d: int, levels: Codes, means: bool) -> Codes:
     name, given = type(estimator).__name__, np.asarray(estimator.monotonic_cst)
     if given.shape != (d,) or not np.isin(given, (-1, 0, 1)).all():
         raise ValueError(f"{name}: monotonic_cst must hold -1, 0 or 1 for each of the {d} columns; got {given!r}")

@@ -161,7 +161,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
     lookahead: Index = 0
     alternatives: Count = 1
     categorical_features: Literal["auto", "all"] | list[int] | tuple[int, ...] = "auto"
-    class_weight: Any = None
+    class_weight: Any = None  # a dictionary by label, of whatever type; "balanced"
 
     takes = Takes(missing=True, huge=True, categories=True)
 
@@ -244,7 +244,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
         fold = content_folds(X, y, HELD_OUT_DIVISOR)
         return fold == 0 if fold.any() else None
 
-    def _categories(self) -> dict[int, tuple[Any, ...]]:
+    def _categories(self) -> dict[int, tuple[object, ...]]:
         return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
 
     def _discrete(self, d: int) -> Mask:

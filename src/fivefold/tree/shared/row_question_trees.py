@@ -38,7 +38,7 @@ class DummyLayout:
     level: tuple[int, ...]  # the category that it indicates, -1 for a column of numbers
 
     @classmethod
-    def of(cls, d: int, categories: dict[int, tuple[Any, ...]]) -> DummyLayout:
+    def of(cls, d: int, categories: dict[int, tuple[object, ...]]) -> DummyLayout:
         """The layout for d columns, of which some hold categories."""
         pairs = [(j, level) for j in range(d) for level in (range(len(categories[j])) if j in categories else (-1,))]
         return cls(tuple(j for j, _ in pairs), tuple(level for _, level in pairs))
@@ -173,7 +173,7 @@ class BaseRowTreeClassifier(
 
     _: KW_ONLY
     criterion: Literal["gini", "entropy", "log_loss", "error"] = "gini"
-    class_weight: Any = None
+    class_weight: Any = None  # a dictionary by label, of whatever type; "balanced"
     ccp_alpha: NonNegative = 0.0
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, Weights
+from fivefold.partition.criteria.base import Criterion
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.growers.binary_grower import grow, grow_random_tree
 from fivefold.partition.splitters.base import ColumnConstraints, unit_weight
@@ -33,7 +34,7 @@ def _grow(
     estimator: BaseTreeClassifier | BaseTreeRegressor,
     X: Table,
     w: Weights,
-    criterion: Any,
+    criterion: Criterion,
     constraints: ColumnConstraints | None,
 ) -> GrownTree:
     """The tree that the parameters ask for."""
@@ -54,7 +55,7 @@ def _grow(
 
 
 def _fit_tree(
-    estimator: BaseTreeClassifier | BaseTreeRegressor, X: Table, target: TreeTarget, w: Weights, criterion: Any
+    estimator: BaseTreeClassifier | BaseTreeRegressor, X: Table, target: TreeTarget, w: Weights, criterion: Criterion
 ) -> TreeModel:
     """The fitted tree: grown, with the answers of its nodes, and pruned."""
     constraints = constraints_of(estimator, X, w, means=target.is_single_mean)
@@ -87,11 +88,11 @@ class BaseTreeClassifier(TreeMethods, Classifier):
 
     _: KW_ONLY
     criterion: Literal["gini", "entropy", "log_loss", "error", "risk"] = "gini"
-    class_weight: Any = None
+    class_weight: Any = None  # a dictionary by label, of whatever type; "balanced"
     ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Any = None
+    monotonic_cst: Any = None  # anything that becomes an array
     min_impurity: NonNegative = 0.0
-    loss_matrix: Any = None
+    loss_matrix: Any = None  # anything that becomes an array
 
     @property
     def n_classes_(self) -> np.int64 | list[np.int64]:
@@ -165,7 +166,7 @@ class BaseTreeRegressor(TreeMethods, Regressor):
     _: KW_ONLY
     criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
     ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Any = None
+    monotonic_cst: Any = None  # anything that becomes an array
     min_impurity: NonNegative = 0.0
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivefold.core.types import Array, Codes, Indices, Matrix, Target, Vector, Weights
+from fivefold.partition.criteria.base import Criterion
 from fivefold.partition.criteria.classification_criteria import (
     BinaryCountGini,
     BinaryGini,
@@ -76,7 +77,7 @@ class ClassTarget:
             c = c * (c.sum() / np.maximum(sums, 1e-300) / np.count_nonzero(sums))[codes]
         return c
 
-    def criterion(self, w: TreeWeights) -> Any:
+    def criterion(self, w: TreeWeights) -> Criterion:
         """The criterion that scores splits of rows with these weights."""
         if self.loss is not None:
             return ExpectedCost(self.y[:, 0].astype(np.int32), w, self.loss)
@@ -160,7 +161,7 @@ class NumberTarget:
         """Weights of the rows of a tree that has each row c times."""
         return c
 
-    def criterion(self, w: TreeWeights) -> Any:
+    def criterion(self, w: TreeWeights) -> Criterion:
         """The criterion that scores splits of rows with these weights."""
         make, w = NUMBER_CRITERIA[self.impurity].criterion, w.astype(np.float64, copy=False)
         return multi_output(make(self.Y, w)) if len(self.Y) > 1 else make(self.Y[0], w)
@@ -193,7 +194,7 @@ def _error(shares: Matrix) -> Vector:
     return 1.0 - shares.max(axis=1)
 
 
-CLASS_CRITERIA: dict[str, Callable[..., Any]] = {
+CLASS_CRITERIA: dict[str, Callable[..., Criterion]] = {
     "gini": Gini,
     "entropy": Entropy,
     "log_loss": Entropy,
@@ -213,7 +214,7 @@ IMPURITY_FUNCTIONS: dict[str, Callable[[Matrix], Vector]] = {
 class NumberCriterion(NamedTuple):
     """How numbers are scored and answered."""
 
-    criterion: Callable[..., Any]  # of targets and weights
+    criterion: Callable[..., Criterion]  # of targets and weights
     answer: Callable[[GrownTree, Vector, Weights], Answers]
     centred: bool  # targets are centred first
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.storage.array_checks import check_lengths
@@ -99,7 +100,7 @@ class SoftTreeTask:
     loss: Loss
     outputs: int
     leaf_start: LeafStart
-    hard_tree: Callable[..., Any]  # makes an unfitted hard tree
+    hard_tree: Callable[..., Classifier | Regressor]  # makes an unfitted hard tree
     likelihood: Callable[[float, float], float]  # minus the log-likelihood, from the loss and the weight of the rows
     mean: float = 0.0  # of numbers, which are learned relative to it
     scale: float = 1.0  # and in this unit
@@ -130,7 +131,7 @@ class SoftTreeMethods:
     """
 
     model_: SoftTree
-    random_state: Any  # a parameter of the classes, where each has its place
+    random_state: Seed  # a parameter of the classes, where each has its place
 
     if TYPE_CHECKING:
 
