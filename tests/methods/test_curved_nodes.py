@@ -77,7 +77,7 @@ def test_without_a_covariance_an_ellipsoid_is_the_sphere(units):
     np.testing.assert_allclose(ellipsoid.precision, np.diag(sphere.scale**-2.0), rtol=1e-12)
     np.testing.assert_allclose(ellipsoid.centre, sphere.centre, rtol=1e-9)
     same = EllipsoidQuestion(sphere.centre, np.eye(2), limit=1.0), SphereQuestion(sphere.centre, np.ones(2), limit=1.0)
-    np.testing.assert_array_equal(*(q.sides(X) for q in same))
+    np.testing.assert_array_equal(*(q.row_branches(X) for q in same))
 
 
 def test_an_ellipsoid_takes_a_slanted_ellipse_that_spheres_do_not():
@@ -98,7 +98,7 @@ def test_the_centre_of_a_ball_moves_only_where_the_impurity_falls():
     node = node_of(X, y)
     ball = best_ball(node, np.eye(2), draw_node_rows(node, 2, np.random.RandomState(0)))
     assert len(ball.history) > 1 and np.all(np.diff(ball.history) > 0)
-    np.testing.assert_allclose(node.gain(ball.sphere(node).sides(X)), ball.gain, rtol=1e-9)
+    np.testing.assert_allclose(node.gain(ball.sphere(node).row_branches(X)), ball.gain, rtol=1e-9)
 
 
 @pytest.mark.parametrize("node", NODES)
@@ -153,10 +153,12 @@ def test_questions_are_written_as_they_are_asked():
     ball = SphereQuestion(np.array([1.0, -2.0]), np.array([1.0, 0.5]), limit=9.0)
     assert ball.conditions(words) == ["(a - 1) (a - 1) + 4 (b + 2) (b + 2) <= 9"]
     three = DiscriminantQuestion(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.array([0.0, 0.0, 0.5]))
-    np.testing.assert_array_equal(three.sides(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])), [0, 1, 2, 0])
+    np.testing.assert_array_equal(
+        three.row_branches(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])), [0, 1, 2, 0]
+    )
     assert three.columns == (0, 1) and three.branches == 3
-    np.testing.assert_array_equal(three.only([0, 2]).sides(np.array([[1.0, 9.0], [0.0, 9.0]])), [0, 1])
-    assert three.only([1]) is None
+    np.testing.assert_array_equal(three.keep_branches([0, 2]).row_branches(np.array([[1.0, 9.0], [0.0, 9.0]])), [0, 1])
+    assert three.keep_branches([1]) is None
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_univariate_question_is_the_case_of_one_weight():
     (asked,) = [q for q in model.tree_.question if q is not None]
     assert asked == AxisQuestion(1, limit=plain.tree_.threshold[0])
     same = LinearQuestion(np.array([0.0, 1.0]), limit=asked.limit)
-    np.testing.assert_array_equal(asked.sides(X), same.sides(X))
+    np.testing.assert_array_equal(asked.row_branches(X), same.row_branches(X))
 
 
 @pytest.mark.parametrize("criterion", [Gini, Entropy, Misclassification])
@@ -72,7 +72,7 @@ def test_the_impurity_never_rises_from_step_to_step(criterion, seed):
     plane = HyperplaneClimber(node).cycle(start, varying_columns(node), CART_PIVOTS)
     assert len(plane.history) > 3 or criterion is Misclassification  # mistakes have plateaus
     assert np.all(np.diff(plane.history) > 0)
-    again = node.gain(node.linear(plane.weights, plane.threshold).sides(X))
+    again = node.gain(node.hyperplane(plane.weights, plane.threshold).row_branches(X))
     np.testing.assert_allclose(again, plane.gain, rtol=1e-9)  # sums of a few hundred weights
 
 
@@ -94,7 +94,7 @@ def test_the_best_cut_is_the_best_of_all_cuts_also_where_rows_cross_both_ways(cr
     node = node_of(keys[:, None], y, criterion, w)
     for sign in (np.ones(40, dtype=np.int8), rng.choice([-1, 1], size=40).astype(np.int8)):
         gains = {t: node.gain((np.where(sign > 0, keys <= t, keys > t)).astype(int)) for t in np.arange(7) + 0.5}
-        found = node.cut(keys, sign[None])
+        found = node.best_cut(keys, sign[None])
         np.testing.assert_allclose(found.gain, max(gains.values()), rtol=1e-9)
         np.testing.assert_allclose(gains[found.threshold], found.gain, rtol=1e-9)
 
@@ -109,8 +109,8 @@ def test_oc1_is_nowhere_worse_than_the_best_cut_of_one_column(seed):
     def finder(node):
         _, alone = node.axis
         plane = oc1_search(node, rng, restarts=3, jumps=3)
-        question = node.linear(plane.weights, plane.threshold)
-        seen.append((node.gain(question.sides(node.X)), alone))
+        question = node.hyperplane(plane.weights, plane.threshold)
+        seen.append((node.gain(question.row_branches(node.X)), alone))
         return question
 
     tree = grow_nodes(X, criterion, finder).tree

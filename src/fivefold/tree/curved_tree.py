@@ -112,7 +112,7 @@ def quadratic_search(tree: CurvedTreeClassifier, node: Node, rng: Rng) -> tuple[
     plane: Hyperplane = max(
         (climber.cycle(s, columns, CART_PIVOTS) for s in starts if s.gain > -np.inf), key=lambda p: p.gain
     )
-    found = quadric(small, high.linear(plane.weights, plane.threshold))
+    found = quadric(small, high.hyperplane(plane.weights, plane.threshold))
     d = len(node.mean)
     matrix, weights = np.zeros((d, d)), np.zeros(d)
     matrix[np.ix_(chosen, chosen)], weights[chosen] = found.matrix, found.weights

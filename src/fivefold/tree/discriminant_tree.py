@@ -47,7 +47,7 @@ class HyperplaneFinder:
 
         def gain(upper: Mask) -> float:
             direction = fisher_direction(TwoGroupProblem(node, moments, B, upper))
-            return max(node.cut(node.along(direction)).gain, 0.0) if direction.any() else 0.0
+            return max(node.best_cut(node.project(direction)).gain, 0.0) if direction.any() else 0.0
 
         return TwoGroupProblem(node, moments, B, GROUPINGS[self.grouping](moments.weight, moments.mean, gain))
 
@@ -57,7 +57,7 @@ class HyperplaneFinder:
         if not direction.any():
             return None
         direction = direction / np.linalg.norm(direction)
-        return node.linear(direction, self._limit(problem, direction))
+        return node.hyperplane(direction, self._limit(problem, direction))
 
     def _limit(self, problem: TwoGroupProblem, direction: Array) -> float:
         if self.discriminant == "error":
@@ -65,7 +65,7 @@ class HyperplaneFinder:
         if self.threshold == "midpoint":
             low, high = (problem.moments.group(some).mean[0] for some in (~problem.upper, problem.upper))
             return float(direction @ (low + high) / 2)
-        return problem.node.cut(problem.node.along(direction)).threshold
+        return problem.node.best_cut(problem.node.project(direction)).threshold
 
 
 def node_features(reduction: str | None, asked: int | float | None, node: Node, moments: ClassMoments) -> Array:
@@ -78,14 +78,14 @@ def node_features(reduction: str | None, asked: int | float | None, node: Node, 
 def or_single_column(node: Node, asked: Question | None) -> Question | None:
     """The question if it divides the rows and lowers the impurity; otherwise the best cut of one column."""
     if asked is not None:
-        sides = asked.sides(node.X)
-        if np.ptp(sides) > 0 and node.gain(sides) > RELATIVE_TIE * node.total and _allowed(node, sides):
+        branch = asked.row_branches(node.X)
+        if np.ptp(branch) > 0 and node.gain(branch) > RELATIVE_TIE * node.total and _allowed(node, branch):
             return asked
     return best_axis(node)[0]
 
 
-def _allowed(node: Node, sides: Codes) -> bool:
-    count, weight = np.bincount(sides), np.bincount(sides, node.w)
+def _allowed(node: Node, branch: Codes) -> bool:
+    count, weight = np.bincount(branch), np.bincount(branch, node.w)
     held = count > 0
     return bool(count[held].min() >= node.rules.min_leaf and weight[held].min() >= node.rules.min_weight)
 

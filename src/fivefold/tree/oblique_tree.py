@@ -144,7 +144,7 @@ class ObliqueTreeRegressor(BaseRowTreeRegressor):
 def _finder(estimator: ObliqueTreeClassifier | ObliqueTreeRegressor, search: Search, rng: Rng) -> Finder:
     def found(node: Node) -> tuple[Question, float]:
         plane = search(estimator, node, rng)
-        return node.linear(plane.weights, plane.threshold), plane.gain
+        return node.hyperplane(plane.weights, plane.threshold), plane.gain
 
     return lambda node: search_or_axis(node, found)
 
@@ -159,7 +159,7 @@ def discriminant_search(node: Node, kind: str) -> Hyperplane:
     directions = directions[np.abs(directions).max(axis=1) > 0]
     if not len(directions):
         return Hyperplane(np.zeros(len(node.Z)), 0.0, -np.inf)
-    cut = node.cut(np.array([node.along(direction) for direction in directions]))
+    cut = node.best_cut(np.array([node.project(direction) for direction in directions]))
     return Hyperplane(directions[cut.place], cut.threshold, cut.gain)
 
 

@@ -158,8 +158,8 @@ def _error(part: Node, find: Find, node: Node, held: Mask) -> float:
     """Share of the held-out weight that the commonest classes of the branches get wrong; `part` learns the question."""
     K, X, y, w = part.criterion.classes, node.X[held], node.y[held], node.w[held]
     asked = find(part) if part.total > 0 else None
-    inside = np.zeros(len(part.y), dtype=np.int64) if asked is None else asked.sides(part.X)
-    outside = np.zeros(len(y), dtype=np.int64) if asked is None else asked.sides(X)
+    inside = np.zeros(len(part.y), dtype=np.int64) if asked is None else asked.row_branches(part.X)
+    outside = np.zeros(len(y), dtype=np.int64) if asked is None else asked.row_branches(X)
     branches = 1 if asked is None else asked.branches
     votes = np.bincount(inside * K + part.y, part.w, branches * K).reshape(branches, K)
     votes = np.where(votes.any(axis=1, keepdims=True), votes, part.sums)  # a branch without rows answers as its node

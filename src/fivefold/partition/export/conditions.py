@@ -84,7 +84,7 @@ class Condition:
         """Does everything pass?"""
         return self.missing and self.levels is None and self.low == -inf and self.high == inf
 
-    def within(self, other: Condition) -> bool:
+    def implies(self, other: Condition) -> bool:
         """Does every value that passes this condition also pass another one on the same column?"""
         if self.missing and not other.missing:
             return False

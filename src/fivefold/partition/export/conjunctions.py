@@ -35,7 +35,7 @@ class Rule:
         held = (c.holds(X[:, c.column]) for c in self.conditions)
         return reduce(np.logical_and, held, np.ones(len(X), dtype=bool))
 
-    def among(self, X: Table, rows: Indices) -> Indices:
+    def covered_among(self, X: Table, rows: Indices) -> Indices:
         """Those of these rows that satisfy every condition; each condition is tested on the rows that passed so far."""
         for c in self.conditions:
             rows = rows[c.holds(X[rows, c.column])]
@@ -48,7 +48,7 @@ class RuleCollection:
     rules: tuple[Rule, ...]
 
     @property
-    def words(self) -> ColumnNames:
+    def column_names(self) -> ColumnNames:
         """How columns, categories and numbers are written."""
         raise TypeError(f"{type(self).__name__} does not name its columns")
 
@@ -71,7 +71,7 @@ class RuleCollection:
 
     def conjunction(self, rule: Rule) -> str:
         """The conditions of a rule in words."""
-        texts = [c.text(self.words) for c in rule.conditions]
+        texts = [c.text(self.column_names) for c in rule.conditions]
         return " and ".join(f"({text})" if " or " in text else text for text in texts) or "always"
 
     def formulas(self) -> dict[Any, str]:

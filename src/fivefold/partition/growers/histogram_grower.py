@@ -119,7 +119,7 @@ class _HistogramNode:
     table: Any = None  # None before it is built; (columns * BINS_PER_COLUMN * 2,) int64: its histograms
     best: Any = None  # None before it is found; (CUT_NUMBERS,): its cut
     bins_left: Any = None  # likewise; (BINS_PER_COLUMN,) uint8: 1 for bins on the left of its cut
-    sides: tuple[_HistogramNode, ...] = ()  # its children, once they have been worked out
+    children: tuple[_HistogramNode, ...] = ()  # two, once they have been worked out
     left: int = -1  # the index of its left child, once it has been divided
 
 
@@ -193,15 +193,15 @@ class HistogramGrower:
         while queue and (leaves < limits.max_leaves or not limits.max_leaves):
             node = heapq.heappop(queue)[2]
             leaves += 1
-            if not node.sides:
+            if not node.children:
                 self._split_next(node, queue, leaves)
             node.left = len(self.nodes)
-            self.nodes += node.sides
-            for i, side in enumerate(node.sides):
-                side.index = node.left + i
-                self._enqueue(queue, side)
+            self.nodes += node.children
+            for i, child in enumerate(node.children):
+                child.index = node.left + i
+                self._enqueue(queue, child)
         for _, _, node in queue:
-            for one in (node, *node.sides):
+            for one in (node, *node.children):
                 self._release_table(one)
         return self._tree()
 
@@ -254,8 +254,9 @@ class HistogramGrower:
         ):
             nexts = [one for _, _, one in heapq.nsmallest(2 * width, queue)]
             if self.limits.max_leaves:
-                width = min(width, 1 + self.limits.max_leaves - leaves - sum(bool(one.sides) for one in nexts))
-            wave += [one for one in nexts if not one.sides and one.hi - one.lo < MIN_PARALLEL_ROWS][: max(0, width - 1)]
+                width = min(width, 1 + self.limits.max_leaves - leaves - sum(bool(one.children) for one in nexts))
+            ready = [one for one in nexts if not one.children and one.hi - one.lo < MIN_PARALLEL_ROWS]
+            wave += ready[: max(0, width - 1)]
         if len(wave) == 1:
             self._split(node, leaves, None)
         else:
@@ -279,7 +280,7 @@ class HistogramGrower:
         at_once = slot is not None or node.hi - node.lo < 2 * ROWS_PER_THREAD
         (self._split_in_one_call if at_once else self._split_in_steps)(f, node, left, right, leaves, slot)
         self._release_table(node)
-        node.sides = left, right
+        node.children = left, right
 
     def _split_in_one_call(
         self, f: int, node: _HistogramNode, left: _HistogramNode, right: _HistogramNode, leaves: int, slot: int | None
@@ -355,10 +356,10 @@ class HistogramGrower:
             at += hi - lo - count
         return middle
 
-    def _search(self, sides: tuple[_HistogramNode, ...]) -> None:
+    def _search(self, nodes: tuple[_HistogramNode, ...]) -> None:
         """Find the best cut of the root, or of two children: the smaller has its histogram, the other that of both."""
-        small, large, columns = sides[0], sides[-1], len(self.columns)
-        wanted = [(i, node) for i, node in enumerate(sides) if self._can_split(node, 1)]
+        small, large, columns = nodes[0], nodes[-1], len(self.columns)
+        wanted = [(i, node) for i, node in enumerate(nodes) if self._can_split(node, 1)]
         count = max(1, min(self.threads, self.groups // GROUPS_PER_THREAD))
         scratch = self.scratch[:count]
 

@@ -71,7 +71,7 @@ class HyperplaneClimber:
     def best_threshold(self, weights: Vector) -> Hyperplane:
         """The hyperplane with these weights at its best threshold."""
         weights = weights / np.linalg.norm(weights)
-        cut = self.node.cut(self.node.along(weights))
+        cut = self.node.best_cut(self.node.project(weights))
         return Hyperplane(weights, cut.threshold, cut.gain, (cut.gain,))
 
     def cycle(self, start: Hyperplane, columns: Indices, pivots: Vector) -> Hyperplane:
@@ -81,13 +81,13 @@ class HyperplaneClimber:
 
     def jump(self, start: Hyperplane, way: Vector, pivot: float) -> Hyperplane:
         """Tilt along a direction in all columns, if that helps."""
-        return self._tilt(start, self.node.along(way)[None], way[None], np.array([pivot]), 1)
+        return self._tilt(start, self.node.project(way)[None], way[None], np.array([pivot]), 1)
 
     def _tilt(self, start: Hyperplane, bases: Matrix, ways: Matrix, pivots: Vector, cycles: int) -> Hyperplane:
         """Tilt along `bases` (b, m), the scores of the directions `ways` (b, d)."""
         node, weights = self.node, start.weights.copy()
         at, gains = np.array([start.threshold, start.gain]), np.empty(cycles * len(ways))
-        self.buffers.v[:] = node.along(weights)
+        self.buffers.v[:] = node.project(weights)
         limits = node.rules.min_leaf, float(node.rules.min_weight), node.tie, MIN_CYCLE_GAIN * node.total
         moves = _climb(
             node.criterion, node.sums, bases, ways, pivots, weights, at, self.buffers, *limits, cycles, gains
@@ -108,7 +108,7 @@ class HyperplaneClimber:
         return weights
 
     def _gain(self, weights: Vector) -> float:
-        return self.node.cut(self.node.along(weights)).gain
+        return self.node.best_cut(self.node.project(weights)).gain
 
 
 def best_axis(node: Node) -> tuple[AxisQuestion | None, Hyperplane]:

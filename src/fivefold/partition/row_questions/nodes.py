@@ -1,6 +1,6 @@
 """Trees whose nodes ask about a whole row, and the grower of these trees.
 
-    question    a value with `sides(X)`, the branch of each row: `questions` has axis, linear, quadratic, sphere,
+    question    a value with `row_branches(X)`, the branch of each row: `questions` has axis, linear, quadratic, sphere,
                 ellipsoid and discriminant questions; any frozen dataclass derived from Question will do
     finder      finder(node: Node) -> Question | None     the learner: what to ask of the rows of this node
     grower      grow_nodes(X, criterion, finder, rules) -> GrownRowQuestions(tree, leaf, sums)
@@ -9,16 +9,16 @@
 
 A finder sees a Node: its rows `X` (m, d) in float64 and their places `rows` in the whole table, `criterion` with the
 targets `y` and weights `w` of these rows alone, their summed statistics `sums`, `depth` and `rules`. `node.Z` (d, m)
-are the columns in units of their spread in the node, and `node.linear(weights, threshold)` converts a hyperplane found
-there back to the units of X; `node.cut(scores)` is the best threshold along scores (b, m), found by the loop of
-`score_cuts`; `node.axis` is the best question about one column, with its gain; `node.gain(sides)` is the fall of the
-impurity by any division. A finder that returns None makes a leaf.
+are the columns in units of their spread in the node, and `node.hyperplane(weights, threshold)` converts a hyperplane
+found there back to the units of X; `node.best_cut(scores)` is the best threshold along scores (b, m), found by the loop
+of `score_cuts`; `node.axis` is the best question about one column, with its gain; `node.gain(branch)` is the fall of
+the impurity by any division. A finder that returns None makes a leaf.
 
 The grower works depth first. It makes a node a leaf by `rules` before the finder is asked (depth, rows, impurity),
-divides the rows by `question.sides`, drops branches that no row takes (`question.only`), and refuses a question that
-leaves fewer rows or less weight in a branch than the rules allow, or that does not lower the impurity by more than
-`min_gain`. The criterion is any of partition.criteria whose statistics add and that holds `y` and `w`: Gini, Entropy,
-Misclassification, SquaredError.
+divides the rows by `question.row_branches`, drops branches that no row takes (`question.keep_branches`), and refuses a
+question that leaves fewer rows or less weight in a branch than the rules allow, or that does not lower the impurity by
+more than `min_gain`. The criterion is any of partition.criteria whose statistics add and that holds `y` and `w`: Gini,
+Entropy, Misclassification, SquaredError.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class RowQuestionTree:
             if asked is None:
                 out[rows] = t
             elif len(rows):
-                sides = asked.sides(X[rows])
-                todo += [(child, rows[sides == b]) for b, child in enumerate(self.children[t])]
+                branch = asked.row_branches(X[rows])
+                todo += [(child, rows[branch == b]) for b, child in enumerate(self.children[t])]
 
     def aggregate(self, at_leaves: Matrix) -> Matrix:
         """Sums (m, q) of every node from those of the leaves (leaves, q), from the bottom up."""
@@ -170,14 +170,14 @@ class Node:
         """Columns about their means in units of their spread (d, m); zero where constant."""
         return np.ascontiguousarray(((self.X - self.mean) / self.scale).T)
 
-    def cut(self, scores: Array, sign: Codes | None = None) -> ScoreCut:
+    def best_cut(self, scores: Array, sign: Codes | None = None) -> ScoreCut:
         """The best threshold along one of the scores (b, m), or (m,): rows at most at it go left."""
         return best_score_cut(self.criterion, self.sums, np.atleast_2d(scores), self.rules, sign)
 
     @cached_property
     def axis(self) -> tuple[AxisQuestion | None, float]:
         """The best question about one column and its gain; None and -inf where no column can be cut."""
-        cut = self.cut(np.ascontiguousarray(self.X.T))
+        cut = self.best_cut(np.ascontiguousarray(self.X.T))
         return (None if cut.gain == -np.inf else AxisQuestion(cut.place, limit=cut.threshold)), cut.gain
 
     @property
@@ -185,29 +185,29 @@ class Node:
         """Gains that differ by less are equal."""
         return RELATIVE_TIE * self.total
 
-    def along(self, weights: Vector) -> Vector:
+    def project(self, weights: Vector) -> Vector:
         """The scores (m,) of the rows along a direction in the units of Z: equal rows have equal bits."""
         out = np.zeros(len(self.rows))
         for j in np.flatnonzero(weights):
             out += weights[j] * self.Z[j]
         return out
 
-    def linear(self, weights: Vector, threshold: float) -> LinearQuestion:
+    def hyperplane(self, weights: Vector, threshold: float) -> LinearQuestion:
         """The hyperplane weights'z <= threshold, in the units of X."""
         back = np.where(weights == 0, 0.0, weights / self.scale)
         return LinearQuestion(back, limit=float(threshold + back @ self.mean))
 
-    def gain(self, sides: Codes) -> float:
+    def gain(self, branch: Codes) -> float:
         """The total fall of the impurity when the rows are divided into these branches."""
-        return self.total - sum(self._part(np.flatnonzero(sides == b)) for b in np.unique(sides))
+        return self.total - sum(self._total_impurity(np.flatnonzero(branch == b)) for b in np.unique(branch))
 
-    def _part(self, rows: Indices) -> float:
+    def _total_impurity(self, rows: Indices) -> float:
         """Weight times impurity of some rows."""
         sums = sum_statistics(self.criterion, rows)
         return float(total_weight(self.criterion, sums) * impurity(self.criterion, sums))
 
 
-Asked = tuple[Question, Codes] | tuple[None, None]  # a question and the branch of each row, or a leaf
+NodeQuestion = tuple[Question, Codes] | tuple[None, None]  # a question and the branch of each row, or a leaf
 
 
 def grow_nodes(
@@ -228,7 +228,7 @@ def grow_nodes(
         if t == 0:
             floor = max(rules.min_impurity, RELATIVE_TIE * node.total / node.weight)
         with one_blas_thread():
-            asked, sides = _ask(node, finder, floor)
+            asked, branch = _accepted_question(node, finder, floor)
         questions.append(asked)
         parent.append(above)
         depths.append(depth)
@@ -238,7 +238,7 @@ def grow_nodes(
             leaf[members] = leaves
             leaves += 1
         else:
-            todo += [(members[sides == b], t, depth + 1) for b in range(asked.branches - 1, -1, -1)]
+            todo += [(members[branch == b], t, depth + 1) for b in range(asked.branches - 1, -1, -1)]
     tree = RowQuestionTree(tuple(questions), np.array(parent), np.array(depths, dtype=np.int32), np.array(rows))
     return GrownRowQuestions(tree, leaf, np.stack(statistics))
 
@@ -250,7 +250,7 @@ def sum_statistics(criterion: Criterion, rows: Indices) -> Doubles:
     return out
 
 
-def _ask(node: Node, finder: Callable[[Node], Question | None], floor: float) -> Asked:
+def _accepted_question(node: Node, finder: Callable[[Node], Question | None], floor: float) -> NodeQuestion:
     """The question of a node and the branch of its rows; (None, None) where it is a leaf, or as pure as `floor`."""
     rules, closed = node.rules, (None, None)
     if node.depth >= rules.max_depth or len(node.rows) < rules.min_split:
@@ -260,18 +260,18 @@ def _ask(node: Node, finder: Callable[[Node], Question | None], floor: float) ->
     asked = finder(node)
     if asked is None:
         return closed
-    sides = asked.sides(node.X)
-    counts = np.bincount(sides, minlength=asked.branches)
+    branch = asked.row_branches(node.X)
+    counts = np.bincount(branch, minlength=asked.branches)
     if (counts == 0).any():
-        asked = asked.only(np.flatnonzero(counts).tolist())
+        asked = asked.keep_branches(np.flatnonzero(counts).tolist())
         if asked is None:
             return closed
-        sides = asked.sides(node.X)
-        counts = np.bincount(sides, minlength=asked.branches)
-    weights = np.bincount(sides, node.w, minlength=asked.branches)
+        branch = asked.row_branches(node.X)
+        counts = np.bincount(branch, minlength=asked.branches)
+    weights = np.bincount(branch, node.w, minlength=asked.branches)
     if counts.min() < max(rules.min_leaf, 1) or weights.min() < rules.min_weight:
         return closed
-    return (asked, sides) if node.gain(sides) > max(rules.min_gain, node.tie) else closed
+    return (asked, branch) if node.gain(branch) > max(rules.min_gain, node.tie) else closed
 
 
 @jit(error_model="numpy")

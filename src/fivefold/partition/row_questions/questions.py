@@ -52,15 +52,15 @@ class Question(ABC):
         """The columns it looks at."""
 
     @abstractmethod
-    def sides(self, X: Table) -> Codes:
+    def row_branches(self, X: Table) -> Codes:
         """The branch of each row of X (n, d): int64, 0 .. branches - 1."""
 
     @abstractmethod
-    def only(self, kept: Sequence[int]) -> Question | None:
+    def keep_branches(self, kept: Sequence[int]) -> Question | None:
         """The question with these branches alone; None where fewer than two are left."""
 
     @abstractmethod
-    def conditions(self, words: QuestionFormat) -> list[str]:
+    def conditions(self, style: QuestionFormat) -> list[str]:
         """The condition of each branch except the last, to be tested in order."""
 
 
@@ -71,7 +71,7 @@ class QuestionFormat:
     columns: Sequence[str]
     number: Callable[[float], str] = "{:.6g}".format
     product: str = " "
-    both: str = " and "
+    conjunction: str = " and "
 
     def factor(self, j: int, centre: float) -> str:
         """x_j, less its centre."""
@@ -79,7 +79,7 @@ class QuestionFormat:
             return self.columns[j]
         return f"({self.columns[j]} {'-' if centre > 0 else '+'} {self.number(abs(centre))})"
 
-    def total(self, terms: Sequence[PolynomialTerm], centre: Origin) -> str:
+    def polynomial(self, terms: Sequence[PolynomialTerm], centre: Origin) -> str:
         """A polynomial in words."""
         out = ""
         for c, js in terms:
@@ -127,14 +127,14 @@ class PolynomialQuestion(Question):
             out += one
         return out
 
-    def sides(self, X: Table) -> Codes:
+    def row_branches(self, X: Table) -> Codes:
         return (self.score(X) > self.limit).astype(np.int64)
 
-    def only(self, kept: Sequence[int]) -> Question | None:
+    def keep_branches(self, kept: Sequence[int]) -> Question | None:
         return self if len(kept) == 2 else None
 
-    def conditions(self, words: QuestionFormat) -> list[str]:
-        return [f"{words.total(self.terms, self.origin)} <= {words.number(self.limit)}"]
+    def conditions(self, style: QuestionFormat) -> list[str]:
+        return [f"{style.polynomial(self.terms, self.origin)} <= {style.number(self.limit)}"]
 
 
 class _ZeroOrigin:
@@ -240,20 +240,21 @@ class DiscriminantQuestion(Question):
             out += X[:, j].astype(np.float64)[:, None] * self.weights[:, j]
         return out + self.bias
 
-    def sides(self, X: Table) -> Codes:
+    def row_branches(self, X: Table) -> Codes:
         return self.scores(X).argmax(axis=1)
 
-    def only(self, kept: Sequence[int]) -> Question | None:
+    def keep_branches(self, kept: Sequence[int]) -> Question | None:
         kept = list(kept)
         return DiscriminantQuestion(self.weights[kept], self.bias[kept]) if len(kept) > 1 else None
 
-    def conditions(self, words: QuestionFormat) -> list[str]:
+    def conditions(self, style: QuestionFormat) -> list[str]:
         used = self.columns
         each = [
-            words.total([*((float(w[j]), (j,)) for j in used if w[j] != 0), (float(b), ())], ZERO_ORIGIN)
+            style.polynomial([*((float(w[j]), (j,)) for j in used if w[j] != 0), (float(b), ())], ZERO_ORIGIN)
             for w, b in zip(self.weights, self.bias, strict=True)
         ]
-        return [words.both.join(f"{mine} >= {other}" for other in each[k + 1 :]) for k, mine in enumerate(each[:-1])]
+        pairs = [[f"{mine} >= {other}" for other in each[k + 1 :]] for k, mine in enumerate(each[:-1])]
+        return [style.conjunction.join(pair) for pair in pairs]
 
 
 def _squares(matrix: Matrix) -> list[PolynomialTerm]:

@@ -235,13 +235,14 @@ class MultiwayArrays:
     def question(self, t: int, branch: int, name: Callable[[int, Any], str] | None = None) -> str:
         """The condition of a branch in words; `name(j, value)` names a value of column j, `name(j, None)` column j."""
         j, key = int(self.feature[t]), self.key[self.start[t] : self.start[t + 1]]
-        word = name or (lambda j, value: f"x{j}" if value is None else f"{value:g}")
+        display = name or (lambda j, value: f"x{j}" if value is None else f"{value:g}")
+        column = display(j, None)
         if self.discrete[t]:
-            among = [word(j, self.values[j][code]) for code in np.flatnonzero(key == branch)]
-            return f"{word(j, None)} = {among[0]}" if len(among) == 1 else f"{word(j, None)} in {{{', '.join(among)}}}"
+            levels = [display(j, self.values[j][code]) for code in np.flatnonzero(key == branch)]
+            return f"{column} = {levels[0]}" if len(levels) == 1 else f"{column} in {{{', '.join(levels)}}}"
         low = f"{key[branch - 1]:.6g} < " if branch else ""
         high = f" <= {key[branch]:.6g}" if branch < len(key) else ""
-        return f"{word(j, None)} > {key[-1]:.6g}" if not high else f"{low}{word(j, None)}{high}"
+        return f"{column} > {key[-1]:.6g}" if not high else f"{low}{column}{high}"
 
     def explain(
         self, x: Array, name: Callable[[int, Any], str] | None = None, missing: str = "fractions"

@@ -42,7 +42,7 @@ def oblique_partition(
     A, B = np.meshgrid(*sides)
     _draw_answers(ax, model, A, B, fitted.apply(table))
     for t, inside in _rows_reached(fitted.tree, table):
-        asked = fitted.tree.question[t].sides(table)
+        asked = fitted.tree.question[t].row_branches(table)
         for b in range(fitted.tree.question[t].branches - 1):
             level = np.ma.masked_array((asked == b).astype(float), ~inside).reshape(A.shape)
             if level.min() < 0.5 < level.max():
@@ -61,7 +61,7 @@ def _rows_reached(tree: RowQuestionTree, table: Matrix) -> Iterator[tuple[int, M
         asked = tree.question[t]
         if asked is not None:
             yield t, inside
-            taken = asked.sides(table)
+            taken = asked.row_branches(table)
             todo += [(child, inside & (taken == b)) for b, child in enumerate(tree.children[t])]
 
 

@@ -87,7 +87,7 @@ def sketch_tree(model: Any, feature_names: Sequence[str] | None = None) -> TreeS
     names = {} if feature_names is None else dict(enumerate(map(str, feature_names)))
 
     def word(j: int, value: Any) -> str:
-        return names[j] if value is None and j in names else model._word(j, value)
+        return names[j] if value is None and j in names else model._display_name(j, value)
 
     first, count = nodes.first, nodes.branches
     best = held.value.argmax(axis=1)

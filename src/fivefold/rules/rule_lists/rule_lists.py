@@ -95,7 +95,7 @@ class BaseRules(RuleCollection):
     smoothing: float = field(default=0.0, kw_only=True)  # added to the weight of every class of every rule
 
     @property
-    def words(self) -> ColumnNames:
+    def column_names(self) -> ColumnNames:
         """How columns, categories and numbers are written: numbers in exact digits."""
         return self.schema
 
@@ -192,7 +192,7 @@ class RuleList(BaseRules):
             for r, rule in enumerate(self.rules):
                 if not len(unanswered):
                     break
-                out[rule.among(X, unanswered)] = r
+                out[rule.covered_among(X, unanswered)] = r
                 unanswered = unanswered[out[unanswered] != r]
 
         map_parts(block, len(X))

@@ -33,7 +33,7 @@ def simplified_list(rules: RuleList, *, labels_only: bool = False) -> RuleList:
     kept: list[tuple[Rule, Box]] = []
     for rule in rules:
         box = merge_rule(rule)
-        if box is None or any(box_within(box, before) for _, before in kept):
+        if box is None or any(box_implies(box, before) for _, before in kept):
             continue
         box = _needed(box, [before for _, before in kept])
         kept.append((replace(rule, conditions=tuple(box.values())), box))
@@ -82,17 +82,17 @@ def merge_rule(rule: Rule) -> Box | None:
     return {j: c for j, c in box.items() if not c.trivial}
 
 
-def box_within(box: Box, other: Box) -> bool:
+def box_implies(box: Box, other: Box) -> bool:
     """Does every row that satisfies this box also satisfy the other?"""
-    return all(j in box and box[j].within(c) for j, c in other.items())
+    return all(j in box and box[j].implies(c) for j, c in other.items())
 
 
 def _needed(box: Box, before: list[Box]) -> Box:
     """The conditions that do not already follow from no earlier rule having answered."""
     for j in list(box):
         rest = {k: c for k, c in box.items() if k != j}
-        passed = [b[j] for b in before if j in b and box_within(rest, {k: c for k, c in b.items() if k != j})]
-        if all(any(part.within(c) for c in passed) for part in _outside(box[j])):
+        passed = [b[j] for b in before if j in b and box_implies(rest, {k: c for k, c in b.items() if k != j})]
+        if all(any(part.implies(c) for c in passed) for part in _outside(box[j])):
             box = rest
     return box
 
@@ -111,7 +111,7 @@ def _reachable(rules: RuleList) -> list[Rule]:
     kept: list[Rule] = []
     for rule in rules:
         box = merge_rule(rule)
-        if box is not None and not any(box_within(box, merge_rule(before) or {}) for before in kept):
+        if box is not None and not any(box_implies(box, merge_rule(before) or {}) for before in kept):
             kept.append(rule)
     return kept
 

@@ -33,7 +33,7 @@ class LeafRules(RuleCollection):
     source: TreeReader
 
     @property
-    def words(self) -> TreeReader:
+    def column_names(self) -> TreeReader:
         """Names as users know them, numbers in six digits."""
         return self.source
 

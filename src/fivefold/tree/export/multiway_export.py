@@ -33,7 +33,7 @@ class MultiwayExports:
 
     if TYPE_CHECKING:
 
-        def _word(self, j: int, value: float | None) -> str: ...
+        def _display_name(self, j: int, value: float | None) -> str: ...
 
         def _categories(self) -> dict[int, tuple[object, ...]]: ...
 
@@ -48,9 +48,11 @@ class MultiwayExports:
             if tree.feature[t] < 0:
                 lines.append(f"  n{t} [shape=box, label={dot_label(str(label[t]), rows)}];")
                 continue
-            lines.append(f"  n{t} [shape=oval, label={dot_label(self._word(int(tree.feature[t]), None) + '?', rows)}];")
+            lines.append(
+                f"  n{t} [shape=oval, label={dot_label(self._display_name(int(tree.feature[t]), None) + '?', rows)}];"
+            )
             lines += [
-                f"  n{t} -> n{tree.first[t] + b} [label={dot_label(tree.question(t, b, self._word))}];"
+                f"  n{t} -> n{tree.first[t] + b} [label={dot_label(tree.question(t, b, self._display_name))}];"
                 for b in range(tree.branches[t])
             ]
         return dot_graph("tree", lines)
@@ -84,7 +86,7 @@ class _SqlWriter:
     def __init__(self, estimator: MultiwayExports) -> None:
         self.model, self.tree, self.labels = estimator.model_, estimator.model_.tree, estimator.classes_
         self.categories = estimator._categories()
-        self.names = [sql_name(estimator._word(j, None)) for j in range(estimator.model_.columns)]
+        self.names = [sql_name(estimator._display_name(j, None)) for j in range(estimator.model_.columns)]
         self.in_parts = self.model.missing == "fractions"
 
     def predict(self) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ class LeafRule:
         """Which rows take this path; X holds numbers, and categories as 0/1 columns."""
         out = np.ones(len(X), dtype=bool)
         for question, branch in self.steps:
-            out &= question.sides(X) == branch
+            out &= question.row_branches(X) == branch
         return out
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class RowTreeExports:
 
     def to_text(self, *, feature_names: FeatureNames = None, max_depth: int | None = None) -> str:
         """The questions, indented; a leaf shows its answer, its rows and the shares of the classes."""
-        read, words = row_tree_reader(self, feature_names), self._words(feature_names)
+        read, style = row_tree_reader(self, feature_names), self._question_format(feature_names)
         tree = read.tree
         lines = list[str]()
         todo: list[tuple[int, str]] = [(0, "")]
@@ -63,14 +63,14 @@ class RowTreeExports:
             elif max_depth is not None and tree.depth[t] >= max_depth:
                 lines.append(f"{start}... {_leaves_below(tree, t)} leaves, {tree.rows[t]} rows")
             else:
-                title, sides = _branch_labels(asked.conditions(words))
+                title, labels = _branch_labels(asked.conditions(style))
                 lines.append(start + title)
-                todo += [(child, f"{side}: ") for child, side in zip(tree.children[t], sides, strict=True)][::-1]
+                todo += [(child, f"{label}: ") for child, label in zip(tree.children[t], labels, strict=True)][::-1]
         return "\n".join(lines)
 
     def to_rules(self, *, feature_names: FeatureNames = None) -> tuple[LeafRule, ...]:
         """Every leaf as a rule: the questions on its path, its rows, shares and label."""
-        read, words = row_tree_reader(self, feature_names), self._words(feature_names)
+        read, style = row_tree_reader(self, feature_names), self._question_format(feature_names)
         tree = read.tree
         found: list[LeafRule] = []
         todo: list[tuple[int, tuple[tuple[Question, int], ...], tuple[str, ...]]] = [(0, (), ())]
@@ -82,24 +82,24 @@ class RowTreeExports:
                 rows, weight = int(tree.rows[t]), float(read.weight[t])
                 found.append(LeafRule(steps, t, read.label(t), rows, weight, read.value[t], text))
                 continue
-            turns = _branch_conditions(asked.conditions(words))
+            turns = _branch_conditions(asked.conditions(style))
             below = enumerate(zip(tree.children[t], turns, strict=True))
             todo += [(child, (*steps, (asked, b)), (*held, *turn)) for b, (child, turn) in below][::-1]
         return tuple(found)
 
     def to_dot(self, *, feature_names: FeatureNames = None) -> str:
         """The tree in the language of Graphviz: questions in ovals, leaves in boxes."""
-        read, words = row_tree_reader(self, feature_names), self._words(feature_names)
+        read, style = row_tree_reader(self, feature_names), self._question_format(feature_names)
         tree = read.tree
         lines: list[str] = []
         for t, asked in enumerate(tree.question):
             if asked is None:
                 lines.append(f"  n{t} [shape=box, label={dot_label(read.answer_text(t), read.count_text(t))}];")
                 continue
-            title, sides = _branch_labels(asked.conditions(words))
+            title, labels = _branch_labels(asked.conditions(style))
             lines.append(f"  n{t} [shape=oval, label={dot_label(title, read.count_text(t))}];")
-            below = zip(tree.children[t], sides, strict=True)
-            lines += [f"  n{t} -> n{child} [label={dot_label(side)}];" for child, side in below]
+            below = zip(tree.children[t], labels, strict=True)
+            lines += [f"  n{t} -> n{child} [label={dot_label(label)}];" for child, label in below]
         return dot_graph("tree", lines)
 
     def to_sql(
@@ -110,10 +110,10 @@ class RowTreeExports:
         output: Output = "predict",
     ) -> str:
         """The tree as an expression of SQL, or with `table` as a query; numbers read back exactly."""
-        words = self._words(feature_names, sql=True)
-        return RowCases(row_tree_reader(self, feature_names), words).to_sql(output, table)
+        style = self._question_format(feature_names, sql=True)
+        return RowCases(row_tree_reader(self, feature_names), style).to_sql(output, table)
 
-    def _words(self, feature_names: FeatureNames, *, sql: bool = False) -> QuestionFormat:
+    def _question_format(self, feature_names: FeatureNames, *, sql: bool = False) -> QuestionFormat:
         """How questions about the table are written; a category is a truth value that counts as 0 or 1."""
         read, layout = row_tree_reader(self, feature_names), self.model_.layout
         names = []
@@ -151,11 +151,11 @@ class RowCases(TreeCases[str]):
     """A tree of questions about whole rows in SQL."""
 
     read: AnswerReader[RowQuestionTree]
-    words: QuestionFormat
+    style: QuestionFormat
 
     def branches(self, t: int) -> Sequence[tuple[str | None, int]]:
         asked, children = self.read.tree.question[t], self.read.tree.children[t]
-        return () if asked is None else tuple(zip([*asked.conditions(self.words), None], children, strict=True))
+        return () if asked is None else tuple(zip([*asked.conditions(self.style), None], children, strict=True))
 
     def condition(self, turn: str) -> str:
         return turn

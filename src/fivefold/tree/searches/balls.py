@@ -48,13 +48,13 @@ class Ball:
 
 def best_ball(node: Node, root: Matrix, rows: Indices) -> Ball:
     """The best ball about the mean of a class or one of the rows, its centre moved; `root` gives the coordinates."""
-    U = np.array([node.along(direction) for direction in root])  # (d, m): equal rows have equal bits
+    U = np.array([node.project(direction) for direction in root])  # (d, m): equal rows have equal bits
     means = [np.average(U[:, node.y == k], axis=1, weights=node.w[node.y == k]) for k in np.unique(node.y)]
     centres = np.vstack([*means, U[:, rows].T])
     far = np.zeros((len(centres), U.shape[1]))
     for u, c in zip(U, centres.T, strict=True):
         far += (u - c[:, None]) ** 2
-    cut = node.cut(far)
+    cut = node.best_cut(far)
     found = Ball(root, centres[cut.place], cut.threshold, cut.gain, (cut.gain,))
     return found if cut.gain == -np.inf else _moved(node, U, found)
 
@@ -72,7 +72,7 @@ def _moved(node: Node, U: Matrix, ball: Ball) -> Ball:
     plane = HyperplaneClimber(lifted).cycle(start, columns[columns < len(U)], CART_PIVOTS)
     if plane is start:
         return ball
-    linear = lifted.linear(plane.weights, plane.threshold)
+    linear = lifted.hyperplane(plane.weights, plane.threshold)
     *b, a = linear.weights
     centre = np.array(b) / (-2.0 * a)
     return Ball(ball.root, centre, float(linear.limit / a + centre @ centre), plane.gain, plane.history)

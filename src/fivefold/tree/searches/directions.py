@@ -173,7 +173,7 @@ def fewest_errors(problem: TwoGroupProblem, direction: Array) -> tuple[float, fl
     side = problem.side.astype(np.int32)
     criterion = Misclassification(side, problem.node.w, 2)
     sums = np.bincount(side, problem.node.w, 2)
-    cut = best_score_cut(criterion, sums, problem.node.along(direction)[None], problem.node.rules)
+    cut = best_score_cut(criterion, sums, problem.node.project(direction)[None], problem.node.rules)
     return cut.gain, cut.threshold
 
 

@@ -187,7 +187,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
 
     def explain(self, X: Table) -> list[list[tuple[float, tuple[str, ...]]]]:
         """The questions on the path of each row; a row with a missing value has several, each with a part of it."""
-        return [self.model_.tree.explain(x, self._word, self.missing) for x in self._admit(X)]
+        return [self.model_.tree.explain(x, self._display_name, self.missing) for x in self._admit(X)]
 
     def to_text(self) -> str:
         """The tree, one line per branch."""
@@ -200,7 +200,9 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             end = f": {label[t]} ({weight[t]:g})" if tree.feature[t] < 0 else ""
             if condition or end:
                 lines.append("|   " * max(int(tree.depth[t]) - 1, 0) + condition + end)
-            children = [(int(tree.first[t]) + b, tree.question(t, b, self._word)) for b in range(tree.branches[t])]
+            children = [
+                (int(tree.first[t]) + b, tree.question(t, b, self._display_name)) for b in range(tree.branches[t])
+            ]
             ahead += reversed(children)
         return "\n".join(lines)
 
@@ -260,7 +262,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             out[list(self.categorical_features)] = True
         return out
 
-    def _word(self, j: int, value: float | None) -> str:
+    def _display_name(self, j: int, value: float | None) -> str:
         """The name of a column, or of one of its values."""
         if value is None:
             return str(vars(self)["feature_names_in_"][j]) if "feature_names_in_" in vars(self) else f"x{j}"
