@@ -1,3 +1,3 @@
 """Covariances of K Gaussians: structures.py (full, tied, diagonal, spherical, fixed), covariance_matrices.py
-(densities, factors), gaussian_loops.py.
+(densities, samples, marginals), inverses.py (factors, refusals), missing_patterns.py, gaussian_loops.py.
 """

@@ -10,14 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan
 from typing import Self
 
 import numpy as np
 
 from fivefold.core.numerics.arrays import like, namespace
 from fivefold.core.parallel import column_blocks, map_parts, scratch
-from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Vector
+from fivefold.core.types import Array, Indices, Matrix, Table, Vector
 from fivefold.distributions.covariances.gaussian_loops import (
     LOG_2PI,
     TILE_POINTS,
@@ -27,8 +26,8 @@ from fivefold.distributions.covariances.gaussian_loops import (
     log_full,
     log_full_observed,
 )
-
-PIVOT_ROUNDING = 16 * np.finfo(np.float64).eps  # relative rounding error of a pivot, per column
+from fivefold.distributions.covariances.inverses import check_positive, inverse_cholesky
+from fivefold.distributions.covariances.missing_patterns import is_complete, missing_patterns, zero_tile
 
 
 @dataclass(frozen=True)
@@ -352,74 +351,6 @@ class SphericalCovariance(UncorrelatedCovariance):
     @property
     def _axes(self) -> DiagonalCovariance:
         return DiagonalCovariance(np.repeat(self.matrix[:, None], self.d, axis=1))
-
-
-def inverse_cholesky(sigma: Array, name: str = "the covariance of component {}") -> Array:
-    """P (K, d, d), lower triangular, with P' P = Sigma^-1; `name` is how a message calls a singular matrix."""
-    try:
-        L = np.linalg.cholesky(sigma)
-        pivots = np.einsum("kii->ki", L) ** 2 / np.einsum("kii->ki", sigma)
-        if not pivots.min(initial=np.inf) > PIVOT_ROUNDING * sigma.shape[1]:
-            raise np.linalg.LinAlgError
-    except np.linalg.LinAlgError:
-        raise _singular(sigma, name) from None
-    return np.tril(np.linalg.inv(L))
-
-
-def spd_inverse(matrices: Array) -> Array:
-    """Inverses of symmetric positive definite matrices (K, d, d)."""
-    P = inverse_cholesky(matrices)
-    return P.transpose(0, 2, 1) @ P
-
-
-def check_positive(variance: Array) -> Array:
-    """The variances themselves; refused unless all are positive."""
-    if not variance.min(initial=np.inf) > 0:
-        k, *j = (int(i) for i in np.argwhere(~(variance > 0))[0])
-        where = f"component {k}" + (f" in column {j[0]}" if j else "")
-        raise ValueError(
-            f"the variance of {where} is {variance[(k, *j)]:.3g}: its points are one point there, or there is none; "
-            "raise the floor (reg_covar, var_smoothing), give a prior, or drop the column or the component"
-        )
-    return variance
-
-
-def _singular(sigma: Array, name: str) -> ValueError:
-    finite = np.isfinite(sigma).all(axis=(1, 2))
-    if not finite.all():
-        return ValueError(
-            f"{name.format(int(finite.argmin()))} is not determined: no row has weight there; ask for fewer components "
-            "or give a prior"
-        )
-    scale = np.sqrt(np.maximum(np.einsum("kii->ki", sigma), np.finfo(np.float64).tiny))
-    least = np.linalg.eigvalsh(sigma / (scale[:, :, None] * scale[:, None, :]))[:, 0]
-    return ValueError(
-        f"{name.format(int(least.argmin()))} is singular: the points lie in a subspace (a constant column, columns "
-        "that determine one another, or too few points); raise the floor (reg_covar), give a prior, ask for fewer "
-        "components, or drop such columns"
-    )
-
-
-def is_complete(Z: Matrix) -> bool:
-    """Whether no entry is missing."""
-    return not isnan(Z.sum())
-
-
-def zero_tile(d: int) -> Matrix:
-    """Scratch (d, TILE_POINTS) of zeros, with d rounded up to a multiple of four."""
-    D = scratch("tile", d + -d % 4, TILE_POINTS)
-    D[:] = 0.0  # finite numbers past the last point, which are multiplied by a weight of zero
-    return D
-
-
-def missing_patterns(Z: Matrix) -> tuple[Indices, Mask, Mask]:
-    """Points ordered by which entries they have: the order (m,), these entries (m, d), where they change (m,)."""
-    seen = ~np.isnan(Z)
-    order = np.lexsort(seen)
-    seen = np.ascontiguousarray(seen[:, order].T)
-    fresh = np.ones(len(order), dtype=np.bool_)
-    fresh[1:] = (seen[1:] != seen[:-1]).any(axis=1)
-    return order, seen, fresh
 
 
 def _log_observed(Z: Matrix, mean: Matrix, sigma: Array, log_weight: Vector, out: Matrix) -> None:

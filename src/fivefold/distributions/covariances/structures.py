@@ -21,9 +21,8 @@ from fivefold.distributions.covariances.covariance_matrices import (
     FullCovariance,
     SphericalCovariance,
     TiedCovariance,
-    check_positive,
-    spd_inverse,
 )
+from fivefold.distributions.covariances.inverses import check_positive, spd_inverse
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ import numpy as np
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
 from fivefold.core.parallel import BLOCK_ROWS, map_parts, scratch
 from fivefold.core.types import Array, Codes, Matrix, Table, Vector
-from fivefold.distributions.covariances.covariance_matrices import is_complete, missing_patterns, zero_tile
 from fivefold.distributions.covariances.gaussian_loops import (
     TILE_POINTS,
     add_diagonal,
@@ -27,6 +26,7 @@ from fivefold.distributions.covariances.gaussian_loops import (
     add_groups,
     add_groups_observed,
 )
+from fivefold.distributions.covariances.missing_patterns import is_complete, missing_patterns, zero_tile
 from fivefold.distributions.family import Accumulator, GroupWeights, RowWeights, Stats, sum_stats
 
 MISSING_MESSAGE = (
