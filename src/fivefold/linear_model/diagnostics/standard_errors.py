@@ -22,7 +22,7 @@ from fivefold.core.estimators.base import Estimator
 from fivefold.core.types import Array
 from fivefold.linear_model.diagnostics.summary import Summary
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.risk_minimisation.preconditioned_descent import inverse_root
+from fivefold.optim.risk_minimisation.preconditioners import inverse_root
 
 UNPENALISED_TOL = 1e-3  # an unpenalised fit uses this times tol: standard errors need more digits than predictions
 SEPARATED_LOSS = 1e-7  # mean loss per row: an unpenalised fit below it means the classes are separable

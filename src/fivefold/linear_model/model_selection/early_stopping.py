@@ -16,7 +16,7 @@ from fivefold.core.types import Array, Mask, Vector
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Minimum, Monitor
-from fivefold.optim.risk_minimisation.preconditioned_descent import WhitenedObjective
+from fivefold.optim.risk_minimisation.preconditioners import WhitenedObjective
 from fivefold.optim.smooth.steepest_descent import SteepestDescent
 
 

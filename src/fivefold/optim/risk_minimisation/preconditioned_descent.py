@@ -1,46 +1,40 @@
-"""Descent of a risk in coordinates scaled by its Hessian.
+"""Descent of a risk in coordinates scaled by its Hessian H (preconditioners.py).
 
-    x = origin + T z,   T T' = H^-1,   H near the Hessian
-
-In z the Hessian is near the identity: L-BFGS takes almost Newton's steps at the cost of a gradient, and half the
-squared length of the gradient is near the decrease still possible, whatever the units of the columns. Under an L1
-penalty T comes from the diagonal of H only, which keeps the axes, and proximal Newton steps use the whole of H.
+In them L-BFGS takes almost Newton's steps at the cost of a gradient; under an L1 penalty proximal Newton steps use the
+whole of H.
 
 H comes from a sample of the rows, whose own minimum is the start. If too many steps are needed H is recomputed, at the
 point reached and from more rows, in the end from all: that is Newton's method. With too many coefficients for a matrix
-T is a diagonal, and under an L1 penalty only the columns that it does not hold at zero take part.
+only the diagonal of H is used, and under an L1 penalty only some of the columns at a time (working_columns.py).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from fivefold.core.blas_threads import one_blas_thread
-from fivefold.core.types import Array, Indices
+from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
-from fivefold.optim.objective import (
-    CompositeObjective,
-    Minimum,
-    Monitor,
-    Objective,
-    SmoothObjective,
-    TwiceSmoothObjective,
-)
+from fivefold.optim.objective import CompositeObjective, Minimum, Monitor
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.coordinate_newton import CoordinateNewton
-from fivefold.optim.proximal.proximal_newton import ProximalNewton
-from fivefold.optim.proximal.working_set import full_monitor, full_vector, restricted, working_set
+from fivefold.optim.risk_minimisation.preconditioners import (
+    MAX_HESSIAN_SIZE,
+    CachedObjective,
+    DiagonalPreconditioner,
+    HessianPreconditioner,
+    Preconditioner,
+    gradient_tolerance,
+    whitening,
+)
 from fivefold.optim.risk_minimisation.predictor_search import predictor_step
 from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
-from fivefold.optim.smooth.lbfgs import LBFGS
-from fivefold.optim.smooth.line_search import Armijo, Point
+from fivefold.optim.risk_minimisation.working_columns import minimise_by_columns
+from fivefold.optim.smooth.line_search import Point
 
 MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 2000, 16_000  # rows of a sample, unless it needs more by the next line
 ROWS_PER_COEFFICIENT = 10  # rows of a sample per coefficient, at least
@@ -49,64 +43,13 @@ MAX_HESSIAN_COST = 12  # (sample rows x coefficients) / data rows, up to which a
 CHEAP_HESSIAN_COST = 2_000_000  # rows x squared coefficients, up to which a Hessian costs less than the calls around it
 STEPS_PER_HESSIAN = 6  # steps with one H, where H is not cheap
 STEPS_PER_DIAGONAL = 40  # steps with one diagonal
-MIN_NEW_COLUMNS = 100  # columns that may join a working set at a time, at least
-MAX_HESSIAN_SIZE = 1500  # coefficients, up to which the whole Hessian is formed
 SAMPLE_TOL = 1.0  # in standard errors: minimising a sample more closely than this tells nothing about the data
-GAP_SHARE = 1 / 6  # the allowed remaining decrease is half of this x tol^2 x the scale of the risk
 ROUNDING_DECREASE = 1e-13  # per unit of weight: a decrease of the risk that rounding may hide
 EXACT_TOL_FACTOR = 1e-3  # factor on tol where every row is in H: there the last digits cost one step
 # times the root of the value: below this gradient a decrease is lost in rounding, and only Newton steps make progress
 ROUNDING_GRADIENT = 3e-8
-MIN_SCALE = 1e-4  # per unit of weight: the smallest scale assumed for a risk
-DIAGONAL_JITTER = 1e-10  # added to the scaled diagonal of H: a sample may lack a direction of the data
 
 ToleranceRule = Callable[[float], float]
-
-
-@dataclass(frozen=True)
-class CachedObjective(SmoothObjective):
-    """An objective that remembers its last result."""
-
-    objective: SmoothObjective
-    last: dict[str, Any] = field(default_factory=dict)
-
-    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
-        if "x" not in self.last or not np.array_equal(self.last["x"], x):
-            self.last.update(x=x.copy(), answer=self.objective.value_and_gradient(x))
-        return self.last["answer"]
-
-
-@dataclass(frozen=True)
-class WhitenedObjective(SmoothObjective):
-    """An objective of z, x = origin + T z; T is a matrix, or a vector for a diagonal."""
-
-    objective: SmoothObjective
-    origin: Array
-    T: Array
-
-    def at(self, z: Array) -> Array:
-        """The point x of z."""
-        return self.origin + (self.T @ z if self.T.ndim == 2 else self.T * z)
-
-    def value_and_gradient(self, z: Array) -> tuple[float, Array]:
-        value, g = self.objective.value_and_gradient(self.at(z))
-        return value, g @ self.T if self.T.ndim == 2 else self.T * g
-
-
-@dataclass(frozen=True)
-class ScaledObjective(TwiceSmoothObjective):
-    """An objective of z, x = t z, with the same Hessian everywhere."""
-
-    objective: SmoothObjective
-    t: Array
-    H: Array  # in z
-
-    def value_and_gradient(self, z: Array) -> tuple[float, Array]:
-        value, g = self.objective.value_and_gradient(self.t * z)
-        return value, self.t * g
-
-    def hessian(self, z: Array) -> Array:
-        return self.H
 
 
 @dataclass(frozen=True)
@@ -116,12 +59,12 @@ class WhitenedNewton(Solver):
     accepts = (EmpiricalRisk,)
 
     def start(self, objective: EmpiricalRisk, x0: Array) -> State:
-        here, T = Point.at(objective, x0), _whitening(objective, x0)
+        here, T = Point.at(objective, x0), whitening(objective, x0)
         return State(x0, here.value, _largest(T.to_gradient(here.gradient)), (here, T))
 
     def step(self, objective: EmpiricalRisk, state: State) -> State:
         here, T = state.memory
-        T = _whitening(objective, here.x) if T is None else T
+        T = whitening(objective, here.x) if T is None else T
         slope = T.to_gradient(here.gradient)
         direction = -T.to_step(slope)
         try:
@@ -134,92 +77,6 @@ class WhitenedNewton(Solver):
             ) > _largest(slope):
                 raise
         return State(there.x, there.value, _largest(T.to_gradient(there.gradient)), (there, None))
-
-
-class ScaledFactor(NamedTuple):
-    """T = scale U^-1 with T T' = H^-1, never formed: U is the upper Cholesky factor of H in units of `scale`."""
-
-    scale: Array
-    U: Array | None  # None for the identity: H holds NaN, and each axis is scaled only
-
-    def to_gradient(self, g: Array) -> Array:
-        """T'g, the gradient in z."""
-        return self.scale * g if self.U is None else dtrtrs(self.U, self.scale * g, trans=1)[0]
-
-    def to_step(self, z: Array) -> Array:
-        """T z."""
-        return self.scale * (z if self.U is None else dtrtrs(self.U, z)[0])
-
-
-@dataclass(frozen=True)
-class TransformedProblem:
-    """A problem in z, its starting point, and the map from z to x."""
-
-    problem: Objective
-    start: Array
-    at: Callable[[Array], Array]
-
-
-class Preconditioner(ABC):
-    """How a risk is scaled: `metric` is taken from H at a point, `transform` gives the problem in its coordinates."""
-
-    solver: Solver
-
-    @abstractmethod
-    def metric(self, risk: EmpiricalRisk, x: Array) -> Array:
-        """T, or H, at x."""
-
-    @abstractmethod
-    def transform(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
-        """The problem about x."""
-
-    @abstractmethod
-    def penalty_value(self, x: Array) -> float:
-        """The penalty that is added to the risk."""
-
-
-@dataclass(frozen=True)
-class HessianPreconditioner(Preconditioner):
-    """Whitens: the Hessian becomes the identity."""
-
-    solver = LBFGS(memory=10, inverse=lambda g: g, search=Armijo())
-
-    def metric(self, risk: EmpiricalRisk, x: Array) -> Array:
-        if len(x) > MAX_HESSIAN_SIZE:
-            diagonal = risk.hessian_diagonal(x)
-            return 1 / np.sqrt(
-                np.maximum(diagonal, DIAGONAL_JITTER * max(float(diagonal.mean()), np.finfo(np.float64).tiny))
-            )
-        return inverse_root(risk.hessian(x) + _shared_curvature(risk, risk.ridge))
-
-    def transform(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
-        white = WhitenedObjective(objective, x, metric)
-        return TransformedProblem(white, np.zeros(len(x)), white.at)
-
-    def penalty_value(self, x: Array) -> float:
-        return 0.0
-
-
-@dataclass(frozen=True)
-class DiagonalPreconditioner(Preconditioner):
-    """Scales each axis, under which an L1 penalty stays one."""
-
-    lasso: Array
-    solver = ProximalNewton()
-
-    def metric(self, risk: EmpiricalRisk, x: Array) -> Array:
-        H = risk.hessian(x) + _shared_curvature(risk, self.lasso)
-        diagonal = H.diagonal()
-        H[np.diag_indices_from(H)] += np.where(diagonal > 0, DIAGONAL_JITTER * diagonal, 1.0)
-        return H
-
-    def transform(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
-        t = 1 / np.sqrt(metric.diagonal())
-        scaled = ScaledObjective(objective, t, metric * t * t[:, None])
-        return TransformedProblem(CompositeObjective(scaled, L1(self.lasso * t)), x / t, lambda z: t * z)
-
-    def penalty_value(self, x: Array) -> float:
-        return float(self.lasso @ np.abs(x))
 
 
 def minimise_risk(
@@ -259,38 +116,12 @@ def minimise_risk(
             composite = CompositeObjective(risk, L1(lasso))
             return minimise(composite, x0, CoordinateNewton(), tol=goal, max_iter=max_iter, monitor=monitor)
         if len(x0) > min(MAX_HESSIAN_SIZE, 3 * risk.n_terms):
-            return _by_columns(risk, lasso, x0, tol, max_iter, monitor)
+
+            def descend(part: EmpiricalRisk, strength: Array, start: Array, watch: Monitor | None) -> Minimum:
+                return _preconditioned(DiagonalPreconditioner(strength), part, start, tol, max_iter, watch)
+
+            return minimise_by_columns(risk, lasso, x0, tol, max_iter, monitor, descend)
         return _preconditioned(DiagonalPreconditioner(lasso), risk, x0, tol, max_iter, monitor)
-
-
-def gradient_tolerance(value: float, weight: float, size: int, tol: float) -> float:
-    """The largest entry a gradient in z may have in the end."""
-    return tol * float(np.sqrt(np.clip(abs(value), MIN_SCALE * weight, weight) * GAP_SHARE / size))
-
-
-def scaled_factor(H: Array) -> ScaledFactor:
-    """The factor of H, whose diagonal is increased until it has one."""
-    diagonal = H.diagonal()
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    C, jitter = H * scale * scale[:, None], DIAGONAL_JITTER
-    while jitter < 1e10:
-        shifted = C.copy()
-        shifted.reshape(-1)[:: len(C) + 1] += jitter
-        U, failed = dpotrf(shifted.T)  # symmetric: the transpose is in the order of LAPACK
-        if not failed:
-            return ScaledFactor(scale, U)
-        jitter *= 100
-    return ScaledFactor(scale, None)
-
-
-def inverse_root(H: Array) -> Array:
-    """T with T T' = H^-1, or the diagonal of one where H holds NaN."""
-    scale, U = scaled_factor(H)
-    return scale if U is None else scale[:, None] * dtrtri(U)[0]
-
-
-def _whitening(risk: EmpiricalRisk, x: Array) -> ScaledFactor:
-    return scaled_factor(risk.hessian(x) + _shared_curvature(risk, risk.ridge))
 
 
 def _by_newton(risk: EmpiricalRisk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
@@ -390,44 +221,6 @@ def _descent_rounds(
         stride, metric = max(1, stride // 4), None
 
 
-def _by_columns(
-    risk: EmpiricalRisk, lasso: Array, x: Array, tol: float, max_iter: int, monitor: Monitor | None
-) -> Minimum:
-    """An L1 penalty with many columns: only those that are not zero, or would not stay zero, take part."""
-    m, d = risk.design.size, risk.design.X.shape[1]
-    K = len(x) // m
-    history: list[float] = []
-    weight = float(risk.s.sum())
-    while True:
-        value, g = risk.value_and_gradient(x)
-        excess = (np.abs(g) - lasso).reshape(K, m)[:, :d].max(axis=0)
-        inside = (x.reshape(K, m)[:, :d] != 0).any(axis=0)
-        scale = np.sqrt(
-            np.maximum(risk.hessian_diagonal(x).reshape(K, m)[:, :d].max(axis=0), np.finfo(np.float64).tiny)
-        )
-        excess /= scale
-        value += float(lasso @ np.abs(x))
-        history.append(value)
-        worst = float(excess[~inside].max(initial=0.0))
-        if history[1:] and (worst <= gradient_tolerance(value, weight, len(x), tol) or len(history) > max_iter):
-            return Minimum(x, value, worst, tuple(history), "converged" if len(history) <= max_iter else "max_iter")
-        chosen = working_set(excess, inside, max(MIN_NEW_COLUMNS, int(inside.sum())))
-        kept = _entries(chosen, K, m, d, risk.design.intercept)
-        part = restricted(risk, chosen, kept, intercept=risk.design.intercept)
-        found = _preconditioned(
-            DiagonalPreconditioner(lasso[kept]), part, x[kept], tol, max_iter, full_monitor(monitor, kept, len(x))
-        )
-        x = full_vector(found.x, kept, len(x))
-        if found.reason == "interrupted":
-            return replace(found, x=x)
-
-
-def _entries(chosen: Indices, K: int, m: int, d: int, intercept: bool) -> Indices:
-    """Indices, among all coefficients, of those of these columns and of the intercepts."""
-    columns = np.append(chosen, d) if intercept else chosen
-    return (m * np.arange(K)[:, None] + columns).ravel()
-
-
 def _stride(risk: EmpiricalRisk, size: int) -> int:
     """The stride of a sample whose H costs little beside a pass and is still close to that of the data; a prime, or 1.
 
@@ -443,15 +236,6 @@ def _stride(risk: EmpiricalRisk, size: int) -> int:
 def _prime(low: int) -> int:
     """The first prime from `low` on; 1 for 1."""
     return next(p for p in range(low, 2 * low + 1) if all(p % q for q in range(2, int(p**0.5) + 1)))
-
-
-def _shared_curvature(risk: EmpiricalRisk, penalty: float | Array) -> float | Array:
-    """Curvature along what all classes share, where the loss is flat, for coefficients without a penalty."""
-    if not risk.outputs or risk.reference is not None:
-        return 0.0
-    K, m = risk.outputs, risk.design.size
-    free = np.broadcast_to(risk.ridge + penalty, K * m)[:m] == 0
-    return np.kron(np.full((K, K), 1 / K**2), np.diag(np.where(free, risk.design.gram_diagonal(risk.s), 0.0)))
 
 
 def _largest(v: Array) -> float:
