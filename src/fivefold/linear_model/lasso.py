@@ -112,8 +112,8 @@ class LassoBase(CoordinateDescentRegressor, keywords="fit_intercept copy_X max_i
     _: KW_ONLY
     warm_start: bool = False
 
-    l1_ratio: ClassVar[float] = 1.0  # a constant of the lasso, a parameter of the elastic net
-    positive: ClassVar[bool] = False  # a parameter where targets are fitted one by one
+    l1_ratio = 1.0  # a constant of the lasso, a parameter of the elastic net
+    positive = False  # a parameter where targets are fitted one by one
     takes: ClassVar[Takes] = Takes(sparse=True, outputs=True)
     joint: ClassVar[bool] = False  # targets share their zeros
 
@@ -198,7 +198,7 @@ class SingleTaskLasso(LassoBase):
 
     _: KW_ONLY
     precompute: bool | np.ndarray | list[Any] = False
-    positive: bool = False  # type: ignore[misc]  # a constant of the base class
+    positive: bool = False
 
 
 class Lasso(SingleTaskLasso, keywords="fit_intercept precompute copy_X max_iter tol warm_start positive"):
@@ -242,7 +242,7 @@ class ElasticNet(SingleTaskLasso, keywords="l1_ratio fit_intercept precompute ma
     """
 
     _: KW_ONLY
-    l1_ratio: Fraction = 0.5  # type: ignore[misc]  # a constant of the base class
+    l1_ratio: Fraction = 0.5
 
     card = Card(
         applications=("regression", "data mining"),

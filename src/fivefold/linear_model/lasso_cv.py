@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -102,7 +102,7 @@ class LassoCVBase(
     n_jobs: int | None = None
     positive: bool = False
 
-    l1_ratio: ClassVar[Any] = 1.0  # a constant of LassoCV; a parameter of ElasticNetCV, which may try several
+    l1_ratio = cast(Any, 1.0)  # a constant of LassoCV; a parameter of ElasticNetCV, which may try several
     takes: ClassVar[Takes] = Takes(sparse=True)
 
     alpha_ = learned("alpha")
@@ -265,9 +265,7 @@ class ElasticNetCV(
     """
 
     _: KW_ONLY
-    l1_ratio: (  # type: ignore[misc]  # a constant of the base class
-        Fraction | list[Any] | tuple[Any, ...] | np.ndarray
-    ) = 0.5
+    l1_ratio: Fraction | list[Any] | tuple[Any, ...] | np.ndarray = 0.5
     verbose: bool | int = 0
 
     l1_ratio_ = learned("l1_ratio")

@@ -119,7 +119,7 @@ class MultiTaskElasticNet(_MultiTask, keywords="l1_ratio fit_intercept copy_X ma
     """
 
     _: KW_ONLY
-    l1_ratio: Fraction = 0.5  # type: ignore[misc]  # a constant of the base class
+    l1_ratio: Fraction = 0.5
 
     card = Card(
         applications=("regression", "data mining"),
