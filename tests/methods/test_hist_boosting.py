@@ -1,6 +1,7 @@
 """Histogram boosting: what the laws cannot say."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -117,6 +118,16 @@ def test_a_warm_start_goes_on_to_the_same_model():
     np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
     with pytest.raises(ValueError, match="max_iter=5 is less than the 20 rounds"):
         parts.set_params(max_iter=5).fit(X, y)
+
+
+def test_a_warm_start_draws_by_the_seed_of_the_first_fit():
+    """Other rows would be held back otherwise, after trees were grown from them; old files have the seed elsewhere."""
+    X, y = circles()
+    model = HistGradientBoostingClassifier(max_iter=3, warm_start=True, random_state=np.random.RandomState(0))
+    seed = model.fit(X, y).model_.seed
+    assert model.set_params(max_iter=5).fit(X, y).model_.seed == seed
+    model.model_, vars(model)["_seed"] = replace(model.model_, seed=None), 17
+    assert model.set_params(max_iter=7).fit(X, y).model_.seed == 17
 
 
 def test_the_last_stage_is_the_prediction():

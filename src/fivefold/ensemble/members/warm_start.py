@@ -1,7 +1,7 @@
 """Warm starts: a fit that continues from the one before, on columns and classes of the same kind.
 
 Trees that ask about a column that is not there would read past the end of a row: the earlier model leaves the estimator
-while the new table is admitted, goes to `_fit` by hand, and is taken up again only if the table fits it.
+while the new table is admitted, reaches `_fit` as an argument, and is taken up again only if the table fits it.
 """
 
 from __future__ import annotations
