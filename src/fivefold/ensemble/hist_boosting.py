@@ -10,7 +10,7 @@ Friedman (2001); Ke et al. (2017), LightGBM; Chen & Guestrin (2016), XGBoost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from numbers import Integral
@@ -37,6 +37,7 @@ from fivefold.partition.histograms.histogram_loops import MAX_ROWS
 from fivefold.tree.shared.base import MaxLeaves
 
 MaxBins = Annotated[int, Range(2, 255)]
+ColumnSets = list[Iterable[int]] | tuple[Iterable[int], ...]
 Portion = Annotated[float, Range(0, 1, open_low=True)]
 SEARCH: Mapping[str, SearchValues] = {
     "learning_rate": SearchRange(0.02, 0.3),
@@ -126,7 +127,7 @@ class HistBoostingMethods(WarmStart):
     max_bins: MaxBins = 255
     categorical_features: Any = "from_dtype"  # anything that becomes an array, or "from_dtype"
     monotonic_cst: Any = None  # anything that becomes an array, or a dictionary by name
-    interaction_cst: list[object] | tuple[object, ...] | Literal["pairwise", "no_interactions"] | None = None
+    interaction_cst: ColumnSets | Literal["pairwise", "no_interactions"] | None = None
     warm_start: bool = False
     early_stopping: bool | Literal["auto"] = "auto"
     scoring: Any = "loss"  # whatever scikit-learn's check_scoring takes

@@ -42,6 +42,7 @@ from fivefold.ensemble.sparse_terms.term_features import (
     Raws,
     Squares,
     Tests,
+    ThresholdFeature,
     threshold_products,
 )
 
@@ -250,7 +251,7 @@ class RuleGrowth:
             return False
         alpha = self.w * self.y / (1 + np.exp(self.y * self.eta))
         for score, feature in sorted((pool.best(alpha) for pool in pools), key=lambda found: -found[0]):
-            if score <= 1e-12 * float(np.abs(alpha).sum()):
+            if feature is None or score <= 1e-12 * float(np.abs(alpha).sum()):
                 continue
             chosen = self._rounded(feature, alpha)
             terms, columns, eta = self._with_term(chosen, chosen.values(self.X))
@@ -296,9 +297,9 @@ class RuleGrowth:
 
     def _rounded(self, feature: Feature, alpha: Array) -> Feature:
         """The feature rounded to the digits that pay, by the gain of one Newton step from weight zero."""
-        options = feature.rounded() if self.price else [feature]
-        if len(options) == 1:
+        if not self.price or not isinstance(feature, ThresholdFeature):
             return feature
+        options = feature.rounded()
         curvature = float(np.sum(np.abs(alpha) * (1 - np.abs(alpha) / self.w)))  # sum of w P (1 - P), and phi^2 = 1
         gain = threshold_products(options, self.X, alpha) ** 2 / (2 * curvature)
         return options[int(np.argmax(gain - self.price * np.array([option.bits for option in options])))]

@@ -136,7 +136,7 @@ class BoostedTreesBuilder:
     def model(self, rounds: int | None = None, **more: Any) -> BoostedTrees:  # values of other fields
         """The trees so far, or those of the first `rounds`."""
         count = (self.rounds if rounds is None else rounds) * len(self.base)
-        views: dict[str, NDArray[Any]] = {
+        views: dict[str, Any] = {  # arrays, for fields of several types
             name: array.view(None if name == "sets" else self.starts[count]) for name, array in self.arrays.items()
         }
         return BoostedTrees(self.bins, self.base, np.array(self.starts[: count + 1]), **views, **more)

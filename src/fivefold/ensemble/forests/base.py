@@ -65,6 +65,7 @@ from fivefold.tree.shared.base import (
     decision_path,
     growth_limits,
 )
+from fivefold.tree.shared.single_column_trees import BaseTreeClassifier
 from fivefold.tree.shared.tree_targets import ClassTarget, NumberTarget, TreeTarget, TreeWeights
 
 TREES_PER_REPORT = 32  # trees between two reports of progress: few enough for the line to move, cheap enough
@@ -420,6 +421,7 @@ class BaseForestClassifier(SupervisedForest):
 
     def _member(self, i: int) -> ForestTree:
         tree, counts = super()._member(i), self.model_.trees.sizes
+        assert isinstance(tree, BaseTreeClassifier)
         tree.classes_ = [np.arange(float(K)) for K in counts] if len(counts) > 1 else np.arange(float(counts[0]))
         return tree
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from sklearn.base import clone
@@ -17,7 +17,7 @@ FitParams: TypeAlias = dict[str, object]  # arguments of fit besides X and y, by
 class MemberSequence:
     """An ensemble as the sequence of its fitted members, as scikit-learn's are: len, iteration and indexing."""
 
-    estimators_: Sequence[InnerEstimator]  # the fitted members; some ensembles make it when asked
+    estimators_: Any  # a list or array of fitted members; some ensembles make it when asked
 
     def __len__(self) -> int:
         return len(self.estimators_)

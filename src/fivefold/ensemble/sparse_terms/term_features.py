@@ -48,10 +48,6 @@ class Feature:
         """The feature in readable form, by the names of the columns."""
         raise TypeError(f"{type(self).__name__} has no name")
 
-    def rounded(self) -> list[Feature]:
-        """The feature in fewer and fewer digits, itself first."""
-        return [self]
-
 
 class Pool(Protocol):
     """Features of one kind on a table: finds the one that fits residuals best."""
@@ -133,7 +129,7 @@ class ThresholdFeature(Feature):
     def values(self, X: Table) -> Array:
         return np.where(X[:, self.column] > self.threshold, 1.0, -1.0)
 
-    def rounded(self) -> list[Feature]:
+    def rounded(self) -> list[ThresholdFeature]:
         """The test with its threshold in fewer and fewer digits, itself first."""
         digits = range(min((fraction_bits(self.fraction) - 1) // 2, MAX_COARSE_DIGITS), 0, -1)
         return [self, *(replace(self, fraction=rounded_fraction(self.fraction, L)) for L in digits)]

@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.admission.categories import Categories
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Range, Seed
 from fivefold.core.random_state import check_random_state
@@ -160,6 +161,8 @@ class SizeMethods:
     """
 
     model_: Any  # of any kind of tree: each has `tree`
+    n_features_in_: int
+    categories_in_: Categories  # where columns hold any
 
     if TYPE_CHECKING:
 
