@@ -441,6 +441,14 @@ def test_what_the_user_has_set_is_not_cut_and_baselines_stay():
     assert cut.warnings[-1].startswith("a budget of 1 s is too short")
 
 
+def test_however_long_timing_took_half_of_the_budget_is_left_for_fits():
+    """The first study on a machine compiles while it times the learners."""
+    plan = make_plan(blobs(), FEW)
+    half, late = (fit_to_budget(plan, costs(plan), budget=150.0, spent=spent) for spent in (75.0, 1000.0))
+    assert late.learners == half.learners
+    assert late.cuts == half.cuts
+
+
 def test_with_more_workers_and_with_less_time_spent_a_budget_goes_further():
     plan = make_plan(blobs(), FEW)
     one, two = (fit_to_budget(plan, costs(plan), budget=150.0, jobs=jobs) for jobs in (1, 2))

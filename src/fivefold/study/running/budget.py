@@ -45,6 +45,7 @@ ENOUGH_SECONDS = 1.0  # once a fit takes this long, no larger sample is timed
 TIMED_SETTINGS = 2  # settings that are timed besides the defaults
 TUNING_ROUNDS = (3, 6, 12, 24, 48, 96)  # settings per learner, as the budget allows
 BUDGET_SHARE = 0.9  # of the budget that fits may take by forecast; the rest is for the start and the report
+MIN_FIT_SHARE = 0.5  # of the budget that is left for fits, even if timing took longer, as where loops are compiled
 MIN_SHARE_OF_COST = 0.02  # a learner that takes less of the whole time is not left out to save time
 MAX_NAME_LETTERS = 40  # of a learner's name in the forecast
 MIN_LIMIT_SECONDS, LIMIT_FACTOR = 20.0, 10.0  # time limit of a fold: at least this, and this multiple of its forecast
@@ -139,7 +140,7 @@ def fit_to_budget(
         plan = _replan(plan, replace(plan.options, without={**plan.options.without, **slow}))
     if budget is None:
         return plan
-    usual, limit = plan, BUDGET_SHARE * (budget - spent)
+    usual, limit = plan, BUDGET_SHARE * max(budget - spent, MIN_FIT_SHARE * budget)
     plan = _defaults_within(plan, limit)
     whole = {learner.name for learner in plan.learners} == {learner.name for learner in usual.learners}
     plan = _with_more_settings(plan, limit, TUNING_ROUNDS[: TUNING_ROUNDS.index(MAX_SETTINGS) + 1])
