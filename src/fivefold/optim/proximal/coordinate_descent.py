@@ -50,6 +50,7 @@ MAX_ROUNDS_LARGE = 100  # the same where Newton's system would be too large
 MIN_L2 = 1e-100  # a smaller l2 is not divided by
 MIN_WORKING_SET = 64  # columns of a working set, at least
 MAX_GRAM_COLUMNS = 4096  # columns of a Gram matrix, at most
+FACTOR_WIDTH = 2  # columns per row of a working set, from which its Gram matrix costs more than it saves
 OPTIMALITY_ROUNDING = 1e-10  # as a share of the largest gradient from zero: a smaller violation is rounding
 MAX_NEWTON_UNKNOWNS = 1500  # unknowns of Newton's system where each x_j is a row
 MAX_FACE_NEWTON_STEPS = 12  # Newton steps over the rows that are not zero
@@ -181,7 +182,7 @@ class CoordinateDescent(Solver):
         point, alive, size = state.memory
         W, data = self._working_set(objective, point, alive, size), objective.data
         x = point.x.copy()
-        factor = data.factor(W) if 0 < data.rows < len(W) else None
+        factor = data.factor(W) if 0 < FACTOR_WIDTH * data.rows <= len(W) else None
         if factor is not None:
             x[W] = self._solve_number_net(factor, objective, x[W])
         elif data.has_gram or len(W) <= self.limit:

@@ -27,7 +27,7 @@ from fivefold.core.types import Array
 from fivefold.optim.proximal.coordinate_descent_loops import LEFT_SLOPE_SHARE, dual_line_minimum
 
 MAX_PROXIMAL_STEPS = 60  # proximal steps in all
-MAX_NEWTON_STEPS = 40  # Newton steps per proximal step
+MAX_NEWTON_STEPS = 150  # Newton steps per proximal step
 PROX_GROWTH = 5.0  # factor of s from one proximal step to the next
 MIN_FIRST_PROX, MAX_FIRST_PROX = 10.0, 1e10  # bounds of the first s, for columns of unit length
 MAX_PROX_GROWTH = 1e4  # largest s, as a multiple of the first
@@ -72,8 +72,11 @@ def semismooth_newton(
     for _ in range(MAX_PROXIMAL_STEPS):
         new = _proximal_step(Z, c - Z.T @ (Z @ x), a, b, x, s, positive)
         there = value(new)
-        if not there <= here + VALUE_ROUNDING * abs(here):  # s is beyond what rounding allows
-            break
+        if not there <= here + VALUE_ROUNDING * abs(here):
+            if exact is not x0 or s <= MIN_FIRST_PROX:  # s is beyond what rounding allows
+                break
+            s /= PROX_GROWTH**2  # the first was too large for its Newton steps to end
+            continue
         exact, done = finish(new / unit[axis])
         if done or (s == last and np.abs(new - x).max() <= LAST_STEP_SHARE * np.abs(new).max()):
             break
