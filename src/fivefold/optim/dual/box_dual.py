@@ -66,6 +66,12 @@ class BoxDual(Objective):
         """The box, and the term of each row."""
         return DUAL_TERMS[type(self.risk.loss)](self.risk.loss, self.risk.y, self.risk.s)
 
+    @cached_property
+    def row_products(self) -> Array:
+        """Z R^-1 Z' (n, n)."""
+        Z = self.risk.design.rows(slice(None)) * np.sqrt(self.inverse_ridge)
+        return Z @ Z.T
+
     def primal(self, a: Array) -> Array:
         """The coefficients x of the multipliers a."""
         return self._memoised("primal", self._primal, a)

@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fivefold.core.types import Array
 from fivefold.optim.dual.box_dual import BoxDual
 from fivefold.optim.dual.projected_newton_loops import projected_newton_steps
 from fivefold.optim.minimise import NoDescentError, Solver, State
 
-NEWTON_STEPS = 60  # per step of the solver, at most
+MAX_NEWTON_STEPS, MIN_NEWTON_STEPS = 60, 12  # per step of the solver; with a tube, not more than the following allows:
+MAX_TUBE_WORK = 1e8  # cubed rows x Newton steps; many kinks may need more of them than another solver takes in all
 
 
 @dataclass(frozen=True)
@@ -34,25 +33,21 @@ class ProjectedNewton(Solver):
     accepts = (BoxDual,)
 
     def start(self, objective: BoxDual, x0: Array) -> State:
-        return _state(objective, x0, _row_products(objective))
+        return _state(objective, x0)
 
     def step(self, objective: BoxDual, state: State) -> State:
-        K, a, terms = state.memory, state.x.copy(), objective.terms
+        a, terms = state.x.copy(), objective.terms
         box = terms.low, terms.high, float(terms.tube_width), terms.curvature
-        projected_newton_steps(K, objective.risk.y, *box, a, NEWTON_STEPS)
-        new = _state(objective, a, K)
+        allowed = int(MAX_TUBE_WORK / len(a) ** 3) if terms.tube_width else MAX_NEWTON_STEPS
+        steps = min(max(allowed, MIN_NEWTON_STEPS), MAX_NEWTON_STEPS)
+        projected_newton_steps(objective.row_products, objective.risk.y, *box, a, steps)
+        new = _state(objective, a)
         if not new.value < state.value:  # what is left is rounding
             raise NoDescentError
         return new
 
 
-def _state(dual: BoxDual, a: Array, K: Array) -> State:
+def _state(dual: BoxDual, a: Array) -> State:
     x = dual.primal(a)
     value = dual.value_at(a, x)
-    return State(a, value, value + dual.primal_value(x, dual.predictor(x)), K)
-
-
-def _row_products(dual: BoxDual) -> Array:
-    """K = Z R^-1 Z'."""
-    Z = dual.risk.design.rows(slice(None)) * np.sqrt(dual.inverse_ridge)
-    return Z @ Z.T
+    return State(a, value, value + dual.primal_value(x, dual.predictor(x)))

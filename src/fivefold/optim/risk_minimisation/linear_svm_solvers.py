@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.types import Array, Indices
@@ -44,7 +45,7 @@ ROUGH_FACTOR, ROUGH_STEPS = 1e4, 2  # with this many times the tolerance, for at
 EXACT_TOL_FACTOR = 1e-5  # factor on the tolerance of Newton's method, whose last digits cost one step
 MAX_GRAM_SIZE = 2000  # coefficients, up to which their Gram matrix is formed and factored
 MAX_ROWS_GRAM = 300  # rows of a wide table, up to which the Gram matrix of the rows is factored in compiled loops
-PROJECTED_STEPS = 2  # steps of the projected Newton method, after which another is tried
+DEPENDENT_ROW = 1e-10  # as a share of its square: what is left of a row, without the rows before it, is rounding
 SLOPE_SHARE = 1e-3  # tol x this is the share of the gradient at zero that may be left
 MAX_CLASS_GRAM_SIZE = 400  # coefficients of all classes together, up to which the interior point method is used
 CLASS_GAP_SHARE = 1e-2  # as GAP_SHARE, for dual coordinate descent on one margin between all classes
@@ -56,8 +57,8 @@ def solve_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor
     with one_blas_thread():  # on matrices of this size the threads of BLAS spin longer than they work
         if is_wide(risk):
             if not risk.loss.smooth and risk.n_terms <= MAX_ROWS_GRAM:
-                found = _by_row_products(risk, tol, min(PROJECTED_STEPS, max_iter), monitor)
-                if found.reason not in ("stuck", "max_iter"):  # dependent rows may need far more steps
+                found = _by_row_products(risk, tol, monitor)
+                if found is not None:
                     return found
             zero = np.zeros(risk.design.size)
             return minimise_in_span(
@@ -70,9 +71,18 @@ def solve_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor
         return _by_interior(risk, tol, max_iter, seed, monitor)
 
 
-def _by_row_products(risk: EmpiricalRisk, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
+def _by_row_products(risk: EmpiricalRisk, tol: float, monitor: Monitor | None) -> Minimum | None:
+    """The minimum if one step of the projected Newton method finds it, as it usually does."""
     dual = BoxDual(risk)
-    return _in_primal(dual, _on_dual(dual, ProjectedNewton(), _gap_tolerance(risk, tol), max_iter, monitor))
+    if risk.loss.kind == "regression" and _rows_depend(dual.row_products):
+        return None  # most rows are then at a bound, and which of them takes many steps to find
+    found = _in_primal(dual, _on_dual(dual, ProjectedNewton(), _gap_tolerance(risk, tol), 1, monitor))
+    return None if found.reason in ("stuck", "max_iter") else found
+
+
+def _rows_depend(K: Array) -> bool:
+    factor, failed = dpotrf(K)
+    return bool(failed) or bool((factor.diagonal() ** 2 <= DEPENDENT_ROW * K.diagonal()).any())
 
 
 def _by_newton(risk: EmpiricalRisk, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
