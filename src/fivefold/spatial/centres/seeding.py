@@ -31,9 +31,9 @@ def plusplus_seeds(points: Points, K: int, rng: Rng, order: Indices | None = Non
     order = points.order if order is None else order
     n_trials = 2 + int(np.log(K))
     trials = _SeedTrials(points, n_trials)
-    chosen = [trials.add_best(draw_rows(order, points.w, rng.uniform(size=1)))]
+    chosen, mass = [trials.add_best(draw_rows(order, points.w, rng.uniform(size=1)))], np.empty(points.n)
     while len(chosen) < K:
-        mass = points.w * trials.nearest.reshape(-1)[: points.n]
+        np.multiply(points.w, trials.nearest.reshape(-1)[: points.n], out=mass)
         tried = draw_rows(order, mass if mass.any() else points.w, rng.uniform(size=n_trials))
         chosen.append(trials.add_best(tried))
     return np.array(chosen)
