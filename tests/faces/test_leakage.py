@@ -17,7 +17,7 @@ from fivefold.study.planning.splits import inner_splits
 from fivefold.study.preparation.column_transformer import make_transformer
 from fivefold.study.preparation.encoders import OneHotTargetEncoder
 from fivefold.study.running import budget, fold
-from fivefold.study.running.fold import choose_setting, evaluate_fold, fit_pipeline, tune_and_fit
+from fivefold.study.running.fold import choose_setting, evaluate_blend, evaluate_fold, fit_pipeline, tune_and_fit
 
 SEEN = []  # rows that spies were fitted on, a set for each fit
 
@@ -241,10 +241,17 @@ def at_chance(data, names=(), **more):
     """Accuracy of every learner on labels that mean nothing, in standard errors from one half."""
     plan = plan_from_options(data, Options(tuple(names), repeats=1, holdout=0, **more))
     error = np.sqrt(0.25 / len(data.y))
-    found = {}
-    for learner in plan.learners:
-        folds = [evaluate_fold(data, learner, split, plan) for split in plan.splits]
-        right = sum(fold.scores["accuracy"] * fold.n_test for fold in folds) / len(data.y)
+    found, folds = {}, {}
+    for learner in plan.learners:  # a blend comes after its members
+        if learner.members:
+            parts = [
+                {member.name: folds[member.name][i] for member in learner.members} for i in range(len(plan.splits))
+            ]
+            pairs = zip(plan.splits, parts, strict=True)
+            folds[learner.name] = [evaluate_blend(data, learner, split, plan, part) for split, part in pairs]
+        else:
+            folds[learner.name] = [evaluate_fold(data, learner, split, plan) for split in plan.splits]
+        right = sum(fold.scores["accuracy"] * fold.n_test for fold in folds[learner.name]) / len(data.y)
         found[learner.name] = (right - 0.5) / error
     return found
 
@@ -267,7 +274,7 @@ def portfolio(data):
 
 def test_on_labels_that_mean_nothing_every_learner_is_at_chance():
     data = noise(200, 40, 300, seed=0)
-    found = at_chance(data, [*portfolio(data), *FOREIGN], draws=2)
+    found = at_chance(data, [*portfolio(data), *FOREIGN], draws=2, folds=3)
     assert {name: z for name, z in found.items() if abs(z) > 3} == {}  # three standard errors
 
 
