@@ -31,7 +31,7 @@ from fivefold.optim.risk_minimisation.preconditioners import (
     gradient_tolerance,
     whitening,
 )
-from fivefold.optim.risk_minimisation.predictor_search import predictor_step
+from fivefold.optim.risk_minimisation.predictor_search import ROUNDING_DECREASE, predictor_step
 from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
 from fivefold.optim.risk_minimisation.working_columns import minimise_by_columns
 from fivefold.optim.smooth.line_search import Point
@@ -44,8 +44,8 @@ CHEAP_HESSIAN_COST = 2_000_000  # rows x squared coefficients, up to which a Hes
 STEPS_PER_HESSIAN = 6  # steps with one H, where H is not cheap
 STEPS_PER_DIAGONAL = 40  # steps with one diagonal
 SAMPLE_TOL = 1.0  # in standard errors: minimising a sample more closely than this tells nothing about the data
-ROUNDING_DECREASE = 1e-13  # per unit of weight: a decrease of the risk that rounding may hide
 EXACT_TOL_FACTOR = 1e-3  # factor on tol where every row is in H: there the last digits cost one step
+NEWTON_TOL_FACTOR, NEWTON_TOL = 1e-4, 1e-10  # the same where H is taken at every point, down to this tol
 # times the root of the value: below this gradient a decrease is lost in rounding, and only Newton steps make progress
 ROUNDING_GRADIENT = 3e-8
 
@@ -127,7 +127,8 @@ def minimise_risk(
 def _by_newton(risk: EmpiricalRisk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
     """Where every H is cheap: the rounds of `_descent_rounds`, of one step each, as one descent."""
     weight = float(risk.s.sum())
-    goal = gradient_tolerance(weight, weight, len(x), tol * EXACT_TOL_FACTOR)
+    exact = min(tol * EXACT_TOL_FACTOR, max(tol * NEWTON_TOL_FACTOR, NEWTON_TOL))
+    goal = gradient_tolerance(weight, weight, len(x), exact)
     return minimise(risk, x, WhitenedNewton(), tol=goal, max_iter=max_iter, monitor=monitor)
 
 

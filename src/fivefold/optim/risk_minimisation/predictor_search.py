@@ -17,6 +17,7 @@ from fivefold.optim.smooth.line_search import Armijo, Point, descent_slope, has_
 
 LEFT_SLOPE_SHARE = 0.2  # share of the slope that the step of one may leave
 MAX_DOUBLINGS = 30  # of the step, in search of a slope upwards
+ROUNDING_DECREASE = 1e-13  # per unit of weight: a decrease of the risk that rounding may hide
 STEP_PRECISION = 0.02  # as a share of the step
 
 
@@ -28,7 +29,8 @@ def predictor_step(risk: EmpiricalRisk, here: Point, direction: Array) -> Point:
     slope = descent_slope(here, direction)
     there = Point.at(risk, here.x + direction)
     left = float(there.gradient @ direction)
-    if abs(left) <= LEFT_SLOPE_SHARE * abs(slope) and has_decreased(here, there, 0.0):
+    hidden = -slope <= ROUNDING_DECREASE * float(risk.s.sum())  # only slopes tell where the value is lower
+    if abs(left) <= LEFT_SLOPE_SHARE * abs(slope) and (hidden or has_decreased(here, there, 0.0)):
         return there
     return Armijo().find_step(risk, here, direction, _minimum_along(risk, here.x, direction, left))[1]
 
