@@ -128,6 +128,14 @@ def test_mcnemar():
     assert mcnemar_test(a, b, variant="mid-p").p_value == pytest.approx(mid, rel=ROUNDING)
 
 
+@pytest.mark.parametrize("variant", ["exact", "mid-p", "chi2", "continuity"])
+@pytest.mark.parametrize("only_a", range(900, 1100, 7))
+def test_p_values_of_mcnemar_that_round_to_zero_are_not_negative(variant, only_a):
+    """Differences of numbers below the least normal one have either sign."""
+    a, b = np.repeat([1, 0], [only_a, 3]), np.repeat([0, 1], [only_a, 3])
+    assert 0 <= mcnemar_test(a, b, variant=variant).p_value < 1e-150
+
+
 @pytest.mark.parametrize("digits", [9, 1], ids=["without ties", "with ties"])
 def test_friedman(digits):
     S = np.random.default_rng(0).normal(size=(12, 4)).round(digits)
