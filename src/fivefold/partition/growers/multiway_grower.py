@@ -33,7 +33,12 @@ from fivefold.partition.criteria.gain_ratio import (
 from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.missing_values.policies import POLICIES, heaviest_branch
-from fivefold.partition.missing_values.surrogates import Surrogate, find_surrogates, surrogate_branches
+from fivefold.partition.missing_values.surrogates import (
+    Surrogate,
+    agreement_buffers,
+    find_surrogates,
+    surrogate_branches,
+)
 from fivefold.partition.splitters.base import RELATIVE_TIE
 from fivefold.partition.splitters.multiway_loops import (
     BITS,
@@ -42,7 +47,6 @@ from fivefold.partition.splitters.multiway_loops import (
     GAIN,
     NO_BRANCH,
     WEIGHT_TOLERANCE,
-    AgreementBuffers,
     SplitBuffers,
     SplitLimits,
     assign_branches,
@@ -169,7 +173,7 @@ class _MultiwayGrower:
         self.start = np.cumsum(np.append(0, np.where(grouped, levels, 0)))  # where the groups of each column begin
         classes = 0 if isinstance(criterion, SquaredError | PoissonDeviance) else self.q
         self.groups = group_buffers(max(int(levels[grouped].max(initial=1)), 1), self.q, classes)
-        self.agreements = AgreementBuffers(*np.empty((2, n)), *np.empty((2, n), dtype=np.int32))
+        self.agreements = agreement_buffers(n)
         self.side = np.full(n, NO_BRANCH, dtype=np.int32)  # scratch: branches of the rows of a node
 
     def tree(self) -> MultiwayArrays:

@@ -16,13 +16,12 @@ import numpy as np
 
 from fivefold.core.types import Array, Codes, Indices, Table, Weights
 from fivefold.partition.column_access import midpoint
-from fivefold.partition.splitters.multiway_loops import AgreementBuffers, rank_surrogates, surrogate_agreement
+from fivefold.partition.splitters.multiway_loops import AgreementBuffers, surrogate_agreement
 
 if TYPE_CHECKING:
     from fivefold.partition.tree_arrays.multiway_tree import ValueCodes
 
 MAX_SURROGATES = 5  # surrogates kept per node
-MIN_ADVANTAGE = 1e-9  # share of the known weight by which an agreement must exceed the majority: more than rounding
 
 
 SurrogateKey = tuple[float, int] | Indices  # threshold and branch up to it; or the branch of each code, -1 if unknown
@@ -70,6 +69,13 @@ class NodeRows(Protocol):
         ...
 
 
+def agreement_buffers(n: int) -> AgreementBuffers:
+    """Working memory of `find_surrogates` for n rows."""
+    (zero, one), (low, high) = np.empty((2, n)), np.empty((2, n), dtype=np.int32)
+    best, share = np.empty(MAX_SURROGATES, dtype=np.int64), np.empty(MAX_SURROGATES)
+    return AgreementBuffers(zero=zero, one=one, low=low, high=high, best=best, share=share)
+
+
 def find_surrogates(
     columns: ValueCodes, node: NodeRows, side: Indices, w: Weights, room: AgreementBuffers, feature: int
 ) -> tuple[Surrogate, ...]:
@@ -77,10 +83,11 @@ def find_surrogates(
 
     `side` and the weights `w` are indexed by row.
     """
-    found, best = np.zeros((len(columns.codes), 6)), np.empty(MAX_SURROGATES, dtype=np.int64)
-    surrogate_agreement(columns.codes, columns.discrete, node.order, node.lo, node.known, side, w, feature, room, found)
-    out = []
-    for j in best[: rank_surrogates(found, MIN_ADVANTAGE, best)].tolist():
+    found, out = np.zeros((len(columns.codes), 6)), []
+    count = surrogate_agreement(
+        columns.codes, columns.discrete, node.order, node.lo, node.known, side, w, feature, room, found
+    )
+    for j in room.best[:count].tolist():
         key: SurrogateKey
         agreement, _, known, below, above, first = found[j].tolist()
         if discrete := bool(columns.discrete[j]):

@@ -10,8 +10,8 @@ node, and nothing is sorted again. A row may be in several branches by fractions
     assign_branches       the branch of each row
     distribute_rows       the rows of each branch, and their statistics
     divide_row_lists      the lists of each branch
-    surrogate_agreement   how much weight the best question about each column sends the same way as a given question
-    rank_surrogates       the columns of the best of these
+    surrogate_agreement   how much weight the best question about each column sends the same way as a given question,
+                          and the columns of the best of these
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fivefold.partition.criteria.base import accumulate, impurity, score_cuts, t
 from fivefold.partition.splitters.base import RELATIVE_TIE
 
 WEIGHT_TOLERANCE = 1e-9  # weights that differ by less are equal: they are sums of fractions
+MIN_ADVANTAGE = 1e-9  # share of the known weight by which an agreement must exceed the majority: more than rounding
 AGREEMENT_TOLERANCE = 1e-10  # relative difference of two agreements that is rounding
 NO_BRANCH, ALL_BRANCHES = -2, -1  # what `side` holds for rows that are in no branch, or in all of them by fractions
 
@@ -46,12 +47,17 @@ class SplitLimits(NamedTuple):
 
 
 class AgreementBuffers(NamedTuple):
-    """Working memory for the thresholds of a column (n,): weights of both sides below them, codes on either side."""
+    """Working memory for the thresholds of a column (n,): weights of both sides below them, codes on either side.
+
+    And the columns of the best surrogates, and their agreements in units of nine digits: as many as are kept.
+    """
 
     zero: Doubles
     one: Doubles
     low: Indices
     high: Indices
+    best: Indices
+    share: Doubles
 
 
 class SplitBuffers(NamedTuple):
@@ -238,7 +244,8 @@ def divide_row_lists(order, lo, known, side, begin, out, counts):
 def surrogate_agreement(codes, discrete, order, lo, known, side, w, feature, room, out):
     """Per column, the weight that its best question sends the same way as `side`, and the weight of the larger side.
 
-    A threshold is described by the codes on either side of it and the branch of values up to it.
+    A threshold is described by the codes on either side of it and the branch of values up to it. Returns the number of
+    surrogates whose columns are in `room.best`.
     """
     for j in range(len(codes)):
         code, rows = codes[j], order[j]
@@ -263,6 +270,7 @@ def surrogate_agreement(codes, discrete, order, lo, known, side, w, feature, roo
         if discrete[j]:
             out[j, AGREEMENT] = by_value + max(a, b)
         best_agreement(room, cuts, zero, one, out[j])
+    return rank_surrogates(out, room.best, room.share)
 
 
 @jit
@@ -283,15 +291,15 @@ def best_agreement(room, cuts, zero, one, out):
 
 
 @jit
-def rank_surrogates(table, min_advantage, best):
+def rank_surrogates(table, best, shares):
     """The columns of a table of surrogates that agree more than the majority, best first, in `best`; their number.
 
     Of equal ones, to nine digits, the first comes first.
     """
-    found, shares = 0, np.empty(len(best))
+    found = 0
     for j in range(len(table)):
         agreement, known = table[j, AGREEMENT], table[j, KNOWN_WEIGHT]
-        if not agreement > table[j, MAJORITY] + min_advantage * known:
+        if not agreement > table[j, MAJORITY] + MIN_ADVANTAGE * known:
             continue
         share = np.rint(agreement / known * 1e9)
         at = found
