@@ -78,7 +78,8 @@ def _binomial(b: int, c: int, level: float, weight: float) -> VariantResult:
     """Tails of Bin(b + c, 1/2), with the observed outcome counted with this weight."""
     n = b + c
     j = np.arange(n + 1)
-    cdf = binom.cdf(j - 1, n, 0.5) + weight * binom.pmf(j, n, 0.5)  # no difference, which rounds to below 0
+    cdf = binom.cdf(j, n, 0.5) - (1 - weight) * binom.pmf(j, n, 0.5)
+    cdf = np.maximum(cdf, 0.0)  # differences of numbers near the least one have either sign
     k = count_rejecting(cdf, level)
     reach = n - 2.0 * (k - 1)
     return VariantResult(b - c, (cdf[b], cdf[c]), (-reach, reach) if k else UNBOUNDED, ())
