@@ -13,7 +13,7 @@ from fivefold.study.models.model_file import load_model
 from fivefold.study.models.winner import members_to_tune
 from fivefold.study.outputs import write_outputs
 from fivefold.study.planning.plan import make_plan
-from fivefold.study.running import fold, run
+from fivefold.study.running import run, setting_search
 from fivefold.study.running.blend import MAX_ADDITIONS, blend_weights, select_greedily
 from fivefold.study.running.fold import evaluate_blend, evaluate_fold, tune, tune_and_fit
 from fivefold.study.running.journal import Journal
@@ -170,7 +170,7 @@ def test_a_member_that_fails_is_left_out_and_without_any_member_the_blend_fails(
 
 
 def test_few_rows_are_enough_for_weights(monkeypatch):
-    monkeypatch.setattr(fold, "MAX_BLEND_ROWS", 60)
+    monkeypatch.setattr(setting_search, "MAX_BLEND_ROWS", 60)
     data = two_halves(400)
     plan = make_plan(data, NAMES, repeats=1, folds=3, holdout=0)
     found = evaluate_fold(data, plan.learners[0], plan.splits[0], plan)

@@ -16,7 +16,8 @@ from fivefold.evaluation.calibration import CrossFittedCalibration
 from fivefold.evaluation.scores import SCORES
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.planning.splits import inner_splits
-from fivefold.study.running.fold import evaluate_fold, fit_pipeline
+from fivefold.study.running.fold import evaluate_fold
+from fivefold.study.running.pipelines import fit_pipeline
 
 PLACES = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [4.0, 4.0], [8.0, 0.0], [0.0, 8.0]])  # three per class
 

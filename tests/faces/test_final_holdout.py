@@ -22,8 +22,9 @@ from fivefold.study.judging.score_intervals import PrecomputedModel, score_inter
 from fivefold.study.models.model_file import describe_model, load_model
 from fivefold.study.models.winner import fit_winner, refit_winner
 from fivefold.study.planning.plan import make_plan
-from fivefold.study.running.fold import evaluate_fold, fit_pipeline, tune_and_fit
+from fivefold.study.running.fold import evaluate_fold, tune_and_fit
 from fivefold.study.running.journal import Journal
+from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.run import LearnerOutcome
 from fivefold.study.tables.dataset import load
 

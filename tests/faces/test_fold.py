@@ -18,7 +18,9 @@ from fivefold.evaluation.scores import SCORES
 from fivefold.study.planning import hyperparameters
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.planning.portfolio import Learner
-from fivefold.study.running.fold import build_pipeline, choose_setting, evaluate_fold, pickled_size, tune_and_fit
+from fivefold.study.running.fold import evaluate_fold, tune_and_fit
+from fivefold.study.running.pipelines import build_pipeline, pickled_size
+from fivefold.study.running.setting_search import choose_setting
 from fivefold.study.tables.dataset import load
 
 

@@ -16,8 +16,10 @@ from fivefold.study.planning.plan import Options, make_plan, plan_from_options
 from fivefold.study.planning.splits import inner_splits
 from fivefold.study.preparation.column_transformer import make_transformer
 from fivefold.study.preparation.encoders import OneHotTargetEncoder
-from fivefold.study.running import budget, fold
-from fivefold.study.running.fold import choose_setting, evaluate_blend, evaluate_fold, fit_pipeline, tune_and_fit
+from fivefold.study.running import budget, pipelines
+from fivefold.study.running.fold import evaluate_blend, evaluate_fold, tune_and_fit
+from fivefold.study.running.pipelines import fit_pipeline
+from fivefold.study.running.setting_search import choose_setting
 
 SEEN = []  # rows that spies were fitted on, a set for each fit
 
@@ -136,7 +138,7 @@ def check_setting_losses(name):
 
     def loss(setting, fit, judged):
         with pytest.MonkeyPatch.context() as honest:
-            honest.setattr(fold, "make_transformer", make_transformer)
+            honest.setattr(pipelines, "make_transformer", make_transformer)
             model = fit_pipeline(coded, learner, setting, fit, 0)
         return score.loss(score.score_model(model, coded.X[judged], coded.y[judged]))
 
@@ -186,7 +188,7 @@ class FittedOnJudgedRows(Mutant):
 @pytest.mark.parametrize("mutant", [FittedOnAllRows, FittedOnJudgedRows])
 def test_columns_made_ready_by_the_judged_rows_are_found_out(name, mutant, monkeypatch):
     """The test above can fail, whatever the method: some part of the preparation tells every method apart."""
-    monkeypatch.setattr(fold, "make_transformer", lambda takes, data: mutant(make_transformer(takes, data), data))
+    monkeypatch.setattr(pipelines, "make_transformer", lambda takes, data: mutant(make_transformer(takes, data), data))
     with pytest.raises((AssertionError, ValueError)):
         check_setting_losses(name)
 
@@ -205,7 +207,7 @@ def test_columns_are_made_ready_for_judging_by_what_the_other_rows_say(monkeypat
             return super().transform(X)
 
     monkeypatch.setattr(
-        fold, "make_transformer", lambda takes, data: Spying(lambda X: X.to_numpy(), check_inverse=False)
+        pipelines, "make_transformer", lambda takes, data: Spying(lambda X: X.to_numpy(), check_inverse=False)
     )
     data = numbered()
     plan = make_plan(data, ["GaussianNB"])

@@ -20,7 +20,7 @@ from fivefold.study.judging.study_comparison import compare_studies
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.report.headline import learner_fit, read_fit
 from fivefold.study.report.page import to_html, to_markdown
-from fivefold.study.running.fold import fit_pipeline
+from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.run import LearnerOutcome
 from fivefold.study.tables.dataset import BadInput
 

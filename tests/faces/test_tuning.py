@@ -13,9 +13,10 @@ from fivefold.study.planning import hyperparameters
 from fivefold.study.planning.hyperparameters import draw_settings, searched_ranges, values_beyond
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.planning.portfolio import Learner
-from fivefold.study.running import fold
-from fivefold.study.running.fold import choose_setting, evaluate_fold
+from fivefold.study.running import setting_search
+from fivefold.study.running.fold import evaluate_fold
 from fivefold.study.running.run import LearnerOutcome
+from fivefold.study.running.setting_search import choose_setting
 
 
 def ridge(space, draws=8):
@@ -70,7 +71,7 @@ def test_a_whole_number_at_its_least_value_is_not_at_an_edge():
 
 def test_defaults_at_the_end_of_a_range_extend_it_too():
     learner = ridge({"alpha": SearchRange(0.01, 1.0)})  # one by default
-    beyond = fold._settings_beyond(learner, [fold.TriedSetting({}, 0.0, None)])
+    beyond = setting_search._settings_beyond(learner, [setting_search.TriedSetting({}, 0.0, None)])
     assert beyond == {"alpha": {"alpha": pytest.approx(3.16)}}
 
 
@@ -105,8 +106,8 @@ def test_an_extension_that_does_not_help_is_told_but_no_edge_remains(monkeypatch
 
 def test_values_that_the_method_does_not_allow_are_no_extension():
     learner = replace(Learner(find("ElasticNet")), space={"l1_ratio": SearchRange(0.5, 1.0)}).with_draws(6, 0)
-    assert fold._settings_beyond(learner, [fold.TriedSetting({"l1_ratio": 1.0}, 0.0, None)]) == {}
-    assert fold._settings_beyond(learner, [fold.TriedSetting({"l1_ratio": 0.5}, 0.0, None)]) != {}
+    assert setting_search._settings_beyond(learner, [setting_search.TriedSetting({"l1_ratio": 1.0}, 0.0, None)]) == {}
+    assert setting_search._settings_beyond(learner, [setting_search.TriedSetting({"l1_ratio": 0.5}, 0.0, None)]) != {}
 
 
 # Halving
@@ -114,13 +115,13 @@ def test_values_that_the_method_does_not_allow_are_no_extension():
 
 def test_settings_are_compared_on_the_same_rows_only_and_the_defaults_reach_the_last_rung(monkeypatch):
     monkeypatch.setattr(hyperparameters, "MIN_RUNG_ROWS", 20)
-    rounds, run = [], fold._Trials.run
+    rounds, run = [], setting_search.SettingTrials.run
 
     def spying(self, settings, splits, *, keep=False):
         rounds.append((len(settings), {} in settings, sum(len(fit) for fit, _ in splits)))
         return run(self, settings, splits, keep=keep)
 
-    monkeypatch.setattr(fold._Trials, "run", spying)
+    monkeypatch.setattr(setting_search.SettingTrials, "run", spying)
     data = linear(n=600)
     plan = make_plan(data, [ridge({"alpha": SearchRange(1e-6, 1e6)}, draws=12)])
     found = choose_setting(data, plan.learners[0], plan.rows, replace(plan, halving=True), 0)
@@ -144,7 +145,7 @@ def trees(draws=12, finish=None):
 
 
 def test_settings_of_an_ensemble_race_over_the_inner_folds(monkeypatch):
-    rounds, run = [], fold._Trials.run
+    rounds, run = [], setting_search.SettingTrials.run
 
     def spying(self, settings, splits, *, keep=False):
         rounds.append((len(settings), {} in settings, len(splits)))
@@ -154,7 +155,7 @@ def test_settings_of_an_ensemble_race_over_the_inner_folds(monkeypatch):
     plan = make_plan(data, [trees()])
     learner = plan.learners[0]
     whole = choose_setting(data, learner, plan.rows, replace(plan, racing=False), 0)
-    monkeypatch.setattr(fold._Trials, "run", spying)
+    monkeypatch.setattr(setting_search.SettingTrials, "run", spying)
     raced = choose_setting(data, learner, plan.rows, plan, 0)
     first, second, *beyond = rounds
     assert first == (12, True, 1) and second[1:] == (True, 2) and second[0] in (4, 5)

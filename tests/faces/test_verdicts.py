@@ -19,7 +19,8 @@ from fivefold.study.models.model_file import load_model
 from fivefold.study.models.winner import fit_method, fit_winner, save_winner
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.planning.portfolio import Learner
-from fivefold.study.running.fold import build_pipeline, evaluate_fold
+from fivefold.study.running.fold import evaluate_fold
+from fivefold.study.running.pipelines import build_pipeline
 from fivefold.study.running.run import LearnerOutcome
 from fivefold.tree import C45Classifier, DecisionTreeClassifier, ObliqueTreeClassifier
 from tests.study_tables import blobs, study_table

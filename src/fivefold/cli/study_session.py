@@ -226,9 +226,8 @@ def _resumed_options(asked: StudyOptions, given: frozenset[str], journal: Journa
     changed = {name.replace("_", "-"): pair for name, pair in pairs.items() if pair[0] != pair[1]}
     if changed:
         raise resume_error(sorted(f"--{name} {now} (then {before})" for name, (now, before) in changed.items()))
-    return (
-        replace(then, data=asked.data) if "data" in given else then
-    )  # a file may have moved; its contents are compared
+    # a file may have moved; its contents are compared
+    return replace(then, data=asked.data) if "data" in given else then
 
 
 def _make_plan(asked: StudyOptions, data: Data) -> Plan:

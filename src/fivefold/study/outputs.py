@@ -20,8 +20,9 @@ from fivefold.study.models.model_file import ModelFile
 from fivefold.study.models.winner import fit_winner, members_to_tune, refit_winner, save_winner
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.portfolio import Learner
-from fivefold.study.running.fold import SettingChoice, tune
+from fivefold.study.running.fold import tune
 from fivefold.study.running.journal import Journal
+from fivefold.study.running.setting_search import SettingChoice
 from fivefold.study.running.workers import WorkerPool
 from fivefold.study.tables.dataset import BadInput, Data
 

@@ -38,9 +38,8 @@ def minimise_in_span(
     """The minimum from x by `solve(risk, x, monitor)`, which gets the same risk with as many columns as rows."""
     design, (n, d) = risk.design, risk.design.X.shape
     Z = design.X - (0.0 if design.centre is None else design.centre)
-    factor, tau, _, _ = dgeqrf(
-        Z.T.astype(np.float64, copy=False), LAPACK_BLOCK * n
-    )  # R and the reflections whose product is Q
+    # R, and the reflections whose product is Q
+    factor, tau, _, _ = dgeqrf(Z.T.astype(np.float64, copy=False), LAPACK_BLOCK * n)
     R = np.triu(factor[:n])
 
     def reflected(V: Array, transposed: str) -> Array:

@@ -28,7 +28,8 @@ from fivefold.study.judging.results import LearnerResult
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.splits import Split, derive_seed, mean_test_train_ratio
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
-from fivefold.study.running.fold import FoldResult, fit_pipeline, scores_at_share
+from fivefold.study.running.fold import FoldResult, scores_at_share
+from fivefold.study.running.pipelines import fit_pipeline
 
 CURVE_SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows
 SHUFFLES = 3  # per column and split

@@ -25,7 +25,9 @@ from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import derive_seed
 from fivefold.study.preparation.column_transformer import describe_treatment
 from fivefold.study.preparation.log_target import describe_log_target
-from fivefold.study.running.fold import REFIT_INDEX, SettingChoice, fit_pipeline, tune_and_fit
+from fivefold.study.running.fold import REFIT_INDEX, tune_and_fit
+from fivefold.study.running.pipelines import fit_pipeline
+from fivefold.study.running.setting_search import SettingChoice
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
 
 MODEL_FILE = "model.skops"

@@ -38,7 +38,7 @@ from fivefold.study.planning.plan import (
 )
 from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import subsample
-from fivefold.study.running.fold import fit_pipeline
+from fivefold.study.running.pipelines import fit_pipeline
 
 PROBE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
 ENOUGH_SECONDS = 1.0  # once a fit takes this long, no larger sample is timed

@@ -23,8 +23,9 @@ from fivefold.study.planning.plan import FitCost, Plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import Split
 from fivefold.study.running.budget import fold_seconds, fold_time_limit, measure_cost
-from fivefold.study.running.fold import DroppedSetting, FoldResult, evaluate_blend, evaluate_fold
+from fivefold.study.running.fold import FoldResult, evaluate_blend, evaluate_fold
 from fivefold.study.running.journal import Journal, JournalEntry
+from fivefold.study.running.setting_search import DroppedSetting
 from fivefold.study.running.workers import TaskResult, WorkerPool
 from fivefold.study.tables.dataset import Data
 
