@@ -18,13 +18,14 @@ from fivefold.core.compilation.jit import COMPILED_LOOPS, CompiledLoop, called_l
 
 UNUSED_DAYS = 30  # entries of other versions unused for longer are removed
 SECONDS_PER_DAY = 86400.0
+# packages that hold no loops, and whose imports are heavy or may fail
 PACKAGES_WITHOUT_LOOPS = (
     "fivefold.cli",
     "fivefold.study",
     "fivefold.datasets",
     "fivefold.__main__",
     "fivefold.core.compilation._numba",  # private parts of Numba, which not every version has
-)  # no loops; heavy imports, or such as may fail
+)
 
 
 @dataclass(frozen=True)

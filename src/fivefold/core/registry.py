@@ -107,13 +107,11 @@ class Card:
     source: str  # literature
     see_also: tuple[str, ...] = ()  # names of other methods in the registry
     variants: tuple[Mapping[str, object], ...] = ()  # further settings that every law checks, besides the defaults
-    given: Mapping[str, object] = field(
-        default_factory=dict
-    )  # values for arguments without a default, to try the method with
+    # values for arguments without a default, to try the method with
+    given: Mapping[str, object] = field(default_factory=dict)
     search: Mapping[str, SearchValues] = field(default_factory=dict)  # values the study tries besides the defaults
-    finish: Mapping[str, object] = field(
-        default_factory=dict
-    )  # values it tries with the best setting alone, such as more trees: they cost time, and do no harm
+    # values it tries with the best setting alone, such as more trees: they cost time, and do no harm
+    finish: Mapping[str, object] = field(default_factory=dict)
     portfolio: bool = False  # in the study by default
     growth: float = 1.0  # fit and predict take time proportional to rows ** growth
     order_dependent: bool = (

@@ -44,11 +44,8 @@ from fivefold.ensemble.members.named_estimators import (
 from fivefold.ensemble.voting import EXAMPLE_CLASSIFIERS, EXAMPLE_REGRESSORS
 from fivefold.linear_model import LogisticRegression, RidgeCV
 
-PREDICTION_METHODS = (
-    "predict_proba",
-    "decision_function",
-    "predict",
-)  # "auto" takes the first of these that an estimator has
+# "auto" takes the first of these that an estimator has
+PREDICTION_METHODS = ("predict_proba", "decision_function", "predict")
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,8 @@ CLASSIFIER_LOSS_NAMES = (
     "log", "softmax", "hinge", "squared_hinge", "probit", "probit_margin", "exponential", "perceptron", "absolute",
     "huber",
 )  # fmt: skip
-CLASSIFIER_LOSSES = {name: LOSSES[name] for name in CLASSIFIER_LOSS_NAMES} | {
-    "squared": LOSSES["squared_margin"]
-}  # the same at +-1
+# at -1 and 1 the squared loss is one of margins
+CLASSIFIER_LOSSES = {name: LOSSES[name] for name in CLASSIFIER_LOSS_NAMES} | {"squared": LOSSES["squared_margin"]}
 REGRESSOR_LOSS_NAMES = (
     "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma",
 )  # fmt: skip

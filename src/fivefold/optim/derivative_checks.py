@@ -21,10 +21,8 @@ from fivefold.core.types import Array
 from fivefold.optim.objective import SmoothObjective, TwiceSmoothObjective
 
 EPS = float(np.finfo(np.float64).eps)
-DIFFERENCE_STEPS = {
-    "forward": EPS**0.5,
-    "central": EPS ** (1 / 3),
-}  # as a share of the coordinate: there the errors of rounding and of curvature are about equal
+# as a share of the coordinate: there the errors of rounding and of curvature are about equal
+DIFFERENCE_STEPS = {"forward": EPS**0.5, "central": EPS ** (1 / 3)}
 DifferenceMethod = Literal["forward", "central"]
 VALUE_ROUNDING = 1e-9  # as a share of the values compared: a smaller gap is rounding
 

@@ -24,9 +24,8 @@ from fivefold.spatial.row_loops import (
 )
 
 DIRECTION_SEED = 20_07  # seed of the direction along which rows are put in order
-MAX_BLOCK_NUMBERS = (
-    2**17
-)  # numbers in a block at most, so that it stays in the cache; about as many in a part of long rows
+# numbers in a block at most, so that it stays in the cache; about as many in a part of long rows
+MAX_BLOCK_NUMBERS = 2**17
 KEY_ROUNDING = 1e-13  # keys that differ by no more than this share of the largest are those of equal rows
 KEY_TOLERANCE = 1e-9  # keys further apart than this share belong to rows that differ: others are compared in full
 

@@ -95,7 +95,7 @@ def _without_bad_values(estimator: AdmittingEstimator, table: Table, fitting: bo
         refuse_nonfinite(estimator, table, fitting=fitting)
     if estimator.takes.positive:
         refuse_negative(estimator, table)
-    return _unlocked(table)
+    return table
 
 
 def admit_for_members(estimator: object, X: UserTable) -> UserTable:
@@ -150,25 +150,6 @@ def _matrix(estimator: AdmittingEstimator, X: UserTable) -> Table:
         if issparse(X) or is_tensor(X):
             raise
         raise explained_error(estimator, X, error) from error
-
-
-class _Held:
-    """An array interface and the array that owns its memory."""
-
-    def __init__(self, interface: dict[str, object], owner: Array) -> None:
-        self.__array_interface__, self.owner = interface, owner
-
-
-def _unlocked(X: Table) -> Table:
-    """The same memory without the read-only flag, for compiled loops, none of which writes to X.
-
-    To Numba a read-only array is another type: every loop would be compiled twice, as frames and joblib's memory maps
-    give read-only arrays. A copy would take the memory of the table again in every worker.
-    """
-    if issparse(X) or X.flags.writeable:
-        return X
-    interface = X.__array_interface__
-    return np.asarray(_Held({**interface, "data": (interface["data"][0], False)}, X))
 
 
 def as_rows(X: UserTable, layout: Literal["rows", "columns"] = "rows") -> Array:

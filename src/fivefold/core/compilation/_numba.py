@@ -64,6 +64,8 @@ def make_dispatcher(function: FunctionType, options: Mapping[str, Any]) -> Any: 
     dispatcher = njit(nogil=True, **{**private, **_numba_options(options)})(function)
     if _loop_cache is not None and hasattr(dispatcher, "_cache") and code_cache.cache_folders().read:
         dispatcher._cache = _loop_cache(function)
+    if _pipeline is not None and hasattr(dispatcher, "compile"):  # not where compilation is off
+        _pipeline.share_code_for_read_only(dispatcher)
     return dispatcher
 
 
@@ -72,6 +74,8 @@ def form_for_types(dispatcher: Any, args: tuple[object, ...]) -> Callable[..., A
     if not hasattr(dispatcher, "get_overload"):
         return cast(Callable[..., Any], dispatcher)
     types = tuple(map(typeof, args))
+    if _pipeline is not None:
+        types = tuple(map(_pipeline.writable_type, types))
     dispatcher.compile(types)
     return cast(Callable[..., Any], dispatcher.get_overload(types))
 

@@ -1,5 +1,7 @@
 """The private parts of Numba 0.68: a loop and what it calls are optimised together, once.
 
+Read-only arrays run the code of writable ones.
+
 Nothing else imports them (`_numba.py` decides by Numba's version). For another version, copy this file, adapt it until
 tests/laws/test_compile.py passes, and add the copy to `_numba._load_pipeline`.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import types
 from numba._dynfunc import make_function
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -53,6 +56,34 @@ class _CalleeLibrary(JITCodeLibrary):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
+
+
+def share_code_for_read_only(dispatcher: Any) -> None:
+    """Let read-only arrays run the code that was compiled for writable ones.
+
+    To Numba a read-only array is another type. Frames and joblib's memory maps give such arrays, and each loop would be
+    compiled twice for them.
+    """
+    compile_for_types = dispatcher.compile
+
+    def compile_once(signature: Any) -> Any:
+        given = tuple(signature)
+        entry = compile_for_types(writable := tuple(map(writable_type, given)))
+        if writable != given:
+            dispatcher._insert([kind._code for kind in given], entry, False)
+        return entry
+
+    dispatcher.compile = compile_once
+
+
+def writable_type(kind: Any) -> Any:
+    """The type of an array, or of a tuple or record with arrays in it, as if they could be written to."""
+    if isinstance(kind, types.Array):
+        return kind if kind.mutable else kind.copy(readonly=False)
+    parts = tuple(map(writable_type, getattr(kind, "types", ())))  # of a tuple or record
+    if parts == getattr(kind, "types", ()):
+        return kind
+    return types.BaseTuple.from_types(parts, getattr(kind, "instance_class", None))
 
 
 LOOP_OPTIONS: dict[str, Any] = {"pipeline_class": _LoopCompiler, "no_cfunc_wrapper": True}  # no other language calls it

@@ -58,9 +58,8 @@ def cross_product(A: Table, B: Table) -> Table:
     n, d = A.shape
     if n < d or not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
         return product(A.T, B)
-    count = _pieces(
-        n // max(1, d // (4 * MIN_PIECE_ROWS)), A.size * (B.size // n)
-    )  # few pieces if each of the sums is large
+    # few pieces if each of the sums is large
+    count = _pieces(n // max(1, d // (4 * MIN_PIECE_ROWS)), A.size * (B.size // n))
     cuts = [n * i // count for i in range(count + 1)]
     same = B is A  # a matrix with itself takes half the work
     rows = [slice(*ends) for ends in pairwise(cuts)]

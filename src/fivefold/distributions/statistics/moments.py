@@ -64,9 +64,8 @@ class GroupMoments(Stats):
         """What is left when `other` is taken out; exact up to rounding while most of the weight remains."""
         xp = namespace(self.mean)
         count = self.count - other.count
-        count = xp.where(
-            count > 1e-12 * self.count, count, 0.0 * count
-        )  # rounding may leave a little where nothing is left
+        # rounding may leave a little where nothing is left
+        count = xp.where(count > 1e-12 * self.count, count, 0.0 * count)
         share = other.count / _or_one(count)
         mean = self.mean - self._wide(share) * (other.mean - self.mean)
         mean = xp.where(self._wide(count) > 0, mean, 0.0 * mean)
@@ -144,10 +143,8 @@ class ColumnSums(Accumulator):
     def __init__(self, centre: Array) -> None:
         K, d = centre.shape
         self._centre = centre
-        self._complete_weight, self._incomplete_weight = (
-            np.zeros(K),
-            np.zeros(K),
-        )  # weight of blocks without and with missing entries
+        # weight of blocks without and with missing entries
+        self._complete_weight, self._incomplete_weight = (np.zeros(K), np.zeros(K))
         self._count, self._first, self._second = np.zeros((K, d)), np.zeros((K, d)), np.zeros((K, d))
 
     def add(self, Z: Matrix, R: Matrix) -> None:

@@ -56,9 +56,8 @@ def semismooth_newton(
     Z = Z / unit
     c, a, b = q / unit[axis], (l1 / unit)[axis], (l2 / unit**2)[axis]
     x: Array = x0 * unit[axis]
-    s = max(
-        MIN_FIRST_PROX, min(float(np.abs(x).max()) / max(float(a.max()), MIN_DIVISOR), MAX_FIRST_PROX)
-    )  # from this s on the penalty moves x noticeably
+    # from this s on the penalty moves x noticeably
+    s = max(MIN_FIRST_PROX, min(float(np.abs(x).max()) / max(float(a.max()), MIN_DIVISOR), MAX_FIRST_PROX))
     last = MAX_PROX_GROWTH * s
 
     def value(x: Array) -> float:

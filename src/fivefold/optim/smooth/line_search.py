@@ -29,9 +29,8 @@ from fivefold.optim.objective import SmoothObjective, TwiceSmoothObjective
 
 SUFFICIENT_SHARE = 1e-4  # a step must lower f by at least this share of t g'd
 VALUE_ROUNDING = 1e-14  # as a share of the value: a smaller rise is rounding
-FLATTER_SLOPE_SHARE = (
-    1 - 2 * SUFFICIENT_SHARE
-)  # the share of the slope left, on a parabola, by a step that lowers f just enough
+# the share of the slope left, on a parabola, by a step that lowers f just enough
+FLATTER_SLOPE_SHARE = 1 - 2 * SUFFICIENT_SHARE
 MAX_TRIALS = 40  # evaluations per search
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 

@@ -257,9 +257,8 @@ def _search_bins(criterion, splitter, f, lo, hi, rules, total, work):
     for side in range(2 if absent else 1):
         start = N_BINS if side == 1 else -1
         cuts = score_bin_cuts(criterion, splitter.table, N_BINS, start, work.sums, work.left, gain, weight, place)
-        last = (
-            cuts if absent and side == 0 else cuts - 1
-        )  # right of the last bin there is nothing, or only missing values
+        # right of the last bin there is nothing, or only missing values
+        last = cuts if absent and side == 0 else cuts - 1
         found = found or last > 0
         there, b = -1, 0
         for i in range(last):

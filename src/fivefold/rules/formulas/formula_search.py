@@ -72,9 +72,8 @@ class _FormulaScorer:
     def __init__(self, patterns: Mask, weights: Matrix, score: Score, fixed: bool) -> None:
         self.score, self.total, self.fixed = score, weights.sum(axis=0), fixed
         self.weigh = _weigher(weights)
-        pairs = np.maximum(weights[:, :, None], weights[:, None, :]).sum(
-            axis=0
-        )  # the better of two classes, row by row
+        # the better of two classes, row by row
+        pairs = np.maximum(weights[:, :, None], weights[:, None, :]).sum(axis=0)
         self.floor = float(max(self.total.sum() - pairs.max(), 0.0))
         self.best = float(score(self.total.sum() - (self.total[1] if fixed else self.total.max()), 0.0))
         self.formula: Formula | None = None

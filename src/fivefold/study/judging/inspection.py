@@ -64,9 +64,8 @@ def seconds_per_row(plan: Plan, judged: LearnerResult) -> float:
 def permutation_importances(plan: Plan, judged: LearnerResult) -> tuple[ColumnImportance, ...]:
     """The importance of every usable column, or of the first of many; the most important first."""
     names = [column.name for column in plan.data.columns if column.kind in USABLE_KINDS][:MAX_SHUFFLED_COLUMNS]
-    rises = np.array(
-        [_loss_rises(plan, judged, split, fold, names) for split, fold in _first_repeat(plan, judged)]
-    )  # (folds, d)
+    # (folds, d)
+    rises = np.array([_loss_rises(plan, judged, split, fold, names) for split, fold in _first_repeat(plan, judged)])
     ratio = mean_test_train_ratio([split for split, _ in _first_repeat(plan, judged)])
     found = [ColumnImportance(name, corrected_t(rises[:, j].tolist(), ratio)) for j, name in enumerate(names)]
     return tuple(sorted(found, key=lambda one: -one.rise.mean))

@@ -91,9 +91,8 @@ class Plan:
     scores: tuple[Score, ...]  # the first one ranks the learners
     seed: int
     warnings: tuple[str, ...] = ()
-    holdout: np.ndarray = field(
-        default_factory=lambda: np.arange(0)
-    )  # indices of the locked rows, which are in no split
+    # indices of the locked rows, which are in no split
+    holdout: np.ndarray = field(default_factory=lambda: np.arange(0))
     folds: int = FOLDS
     repeats: int = REPEATS
     inner_folds: int = INNER_FOLDS
