@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from interruption import PressCtrlC
 from sklearn.base import clone
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import check_estimator
 from tables import CASES, METHODS, build, fitted, named, outputs, table
 
@@ -34,6 +35,8 @@ FRAMES = {
     "pyarrow": lambda X, columns: pa.table({name: X[:, j] for j, name in enumerate(columns)}),
 }
 cases = pytest.mark.parametrize("case", CASES, ids=named)
+# scikit-learn leaves these out for a list of its own classes, by their names, which ours share
+SKIPPED_BY_NAME = {"check_regressor_data_not_an_array": estimator_checks.check_regressor_data_not_an_array}
 
 
 def assert_same(a, b, rtol=1e-7, atol=1e-9):
@@ -55,6 +58,10 @@ def test_scikit_learns_checks_all_pass_and_none_is_skipped(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
         results = check_estimator(estimator, expected_failed_checks=expected, on_fail=None, on_skip=None)
+        for r in results:
+            if r["check_name"] in SKIPPED_BY_NAME and r["status"] == "skipped":
+                SKIPPED_BY_NAME[r["check_name"]]("a name that is not on scikit-learn's list", clone(estimator))
+                r["status"] = "passed"
     wrong = [
         (r["check_name"], r["status"], str(r["exception"])) for r in results if r["status"] not in ("passed", "xfail")
     ]

@@ -144,8 +144,8 @@ def class_weights(rule: Mapping[Any, float] | str | None, classes: Labels, codes
     return out
 
 
-class Regressor(RegressorMixin, Supervised):
-    """`_fit(X, y, w)` gets y as floats of X's type: a vector, or (n, outputs) where `takes.outputs`."""
+class NumericTarget(Supervised):
+    """Learns from numbers: `_fit(X, y, w)` gets floats of X's type, a vector or (n, outputs) if `takes.outputs`."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -175,6 +175,10 @@ class Regressor(RegressorMixin, Supervised):
             y = column_or_1d(y, warn=True)
         X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
         return X, y.astype(X.dtype, copy=False), w
+
+
+class Regressor(RegressorMixin, NumericTarget):
+    """Predicts numbers."""
 
 
 def check_labels(classes: Labels) -> None:

@@ -1,0 +1,1 @@
+"""How pairs of directions are found and taken out of two tables."""
