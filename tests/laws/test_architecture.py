@@ -34,6 +34,7 @@ MAX_FUNCTION_LINES = 80
 MAX_MODULES_PER_FOLDER = 20
 # Imports within the layers of engines and of chapters: package -> package, and why.
 SIDEWAYS = {
+    ("kernels", "spatial"): "many kernels are functions of a distance",
     ("linear_algebra", "spatial"): "timing.py measures distances between rows",
     ("optim", "spatial"): "the cost of k-means, as a textbook example",
     ("partition", "spatial"): "an order of the rows that their content decides",

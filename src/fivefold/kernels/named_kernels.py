@@ -1,0 +1,148 @@
+"""Kernels by name: as scikit-learn's estimators and `pairwise_kernels` name them, with gamma, degree and coef0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.types import Matrix, Vector
+from fivefold.kernels.base import Kernel, Objects, count
+from fivefold.kernels.composition import NormalisedKernel
+from fivefold.kernels.differences import ChiSquared, Laplace, additive_chi_squares, dense, each_pair
+from fivefold.kernels.gram_blocks import as_rows
+from fivefold.kernels.inner_product import Linear, Polynomial, Sigmoid
+from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds
+from fivefold.kernels.radial import RBF
+
+
+class AdditiveChiSquared(Kernel):
+    """-sum_j (x_j - y_j)^2 / (x_j + y_j): conditionally positive definite only."""
+
+    def is_stationary(self) -> bool:
+        return False
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return True
+
+    def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
+        return -additive_chi_squares(X, Y)
+
+    def diag(self, X: Objects) -> Vector:
+        return np.zeros(as_rows(X).shape[0], dtype=as_rows(X).dtype)
+
+    def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
+        yield from ()
+
+    def diag_gradient(self, X: Objects) -> Iterator[Vector]:
+        yield from ()
+
+
+LOG_STEP = 1e-5  # of a central difference in log gamma: rounding and curvature cost about equally many digits
+POWER_OF_GAMMA = {  # log of the parameter by which a kernel is written rises this much with log gamma
+    "rbf": -0.5,
+    "laplacian": -1.0,
+    "linear": 0.0,
+    "cosine": 0.0,
+    "additive_chi2": 0.0,
+}
+NAMED: dict[str, Callable[[float, float, float], Kernel]] = {  # of gamma, degree and coef0
+    "linear": lambda gamma, degree, coef0: Linear(),
+    "poly": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
+    "polynomial": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
+    "rbf": lambda gamma, degree, coef0: RBF(float(np.sqrt(0.5 / gamma))),
+    "sigmoid": lambda gamma, degree, coef0: Sigmoid(gamma, coef0),
+    "laplacian": lambda gamma, degree, coef0: Laplace(1.0 / gamma),
+    "chi2": lambda gamma, degree, coef0: ChiSquared(gamma),
+    "additive_chi2": lambda gamma, degree, coef0: AdditiveChiSquared(),
+    "cosine": lambda gamma, degree, coef0: NormalisedKernel(Linear()),
+}
+
+
+def named_kernel(name: str, gamma: float | None = None, degree: float = 3, coef0: float = 1) -> Kernel:
+    """The kernel that scikit-learn calls by this name; `gamma` has to be a number by now where the kernel uses it.
+
+    Examples
+    --------
+    >>> named_kernel("rbf", gamma=0.5), named_kernel("poly", gamma=1.0, degree=2)
+    (RBF(length_scale=1.0), Polynomial(degree=2, gamma=1.0, coef0=1))
+    """
+    if name not in NAMED:
+        raise ValueError(f"no kernel is called {name!r}; there are {', '.join(sorted(NAMED))}")
+    return NAMED[name](1.0 if gamma is None else gamma, degree, coef0)
+
+
+class PairwiseKernel(Kernel):
+    """A kernel by its name, or a function of two rows and gamma; the one searched parameter is gamma."""
+
+    gamma: float = 1.0
+    gamma_bounds: Bounds = DEFAULT_BOUNDS
+    metric: Any = "linear"
+    pairwise_kernels_kwargs: Any = None
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return True
+
+    def is_stationary(self) -> bool:
+        return self.metric in ("rbf", "laplacian")
+
+    def _kernel(self) -> Kernel:
+        """The kernel of that name."""
+        options = self.pairwise_kernels_kwargs or {}
+        if callable(self.metric):
+            return _RowFunction(self.metric, self.gamma, options)
+        return named_kernel(self.metric, self.gamma, options.get("degree", 3), options.get("coef0", 1))
+
+    def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
+        return self._kernel()(as_rows(X), Y)
+
+    def diag(self, X: Objects) -> Vector:
+        return self._kernel().diag(X)
+
+    def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
+        if self._free():
+            rise = POWER_OF_GAMMA.get(str(self.metric), 1.0)
+            found = self._kernel().gradient(X, Y) if rise else iter(())
+            yield rise * next(found, np.zeros((count(X), count(X if Y is None else Y))))
+
+    def diag_gradient(self, X: Objects) -> Iterator[Vector]:
+        if self._free():
+            rise = POWER_OF_GAMMA.get(str(self.metric), 1.0)
+            found = self._kernel().diag_gradient(X) if rise else iter(())
+            yield rise * next(found, np.zeros(count(X)))
+
+
+class _RowFunction(Kernel):
+    """A user's function of two rows and gamma; its derivative is a difference quotient."""
+
+    function: Callable[..., float]
+    gamma: float
+    options: Mapping[str, Any]
+    gamma_bounds: Bounds = DEFAULT_BOUNDS
+
+    def is_stationary(self) -> bool:
+        return False
+
+    def _value(self, x: Any, y: Any) -> float:
+        return float(self.function(x, y, gamma=self.gamma, **self.options))
+
+    def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
+        return each_pair(self._value, dense(as_rows(X)), None if Y is None else dense(as_rows(Y)))
+
+    def diag(self, X: Objects) -> Vector:
+        rows = dense(as_rows(X))
+        return np.array([self._value(x, x) for x in rows], dtype=rows.dtype)
+
+    def _shifted(self) -> tuple[Kernel, Kernel]:
+        return self.replace(self.theta + LOG_STEP), self.replace(self.theta - LOG_STEP)
+
+    def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
+        up, down = self._shifted()
+        yield (up(X, Y) - down(X, Y)) / (2.0 * LOG_STEP)
+
+    def diag_gradient(self, X: Objects) -> Iterator[Vector]:
+        up, down = self._shifted()
+        yield (up.diag(X) - down.diag(X)) / (2.0 * LOG_STEP)

@@ -1,0 +1,144 @@
+"""What every kernel must satisfy: symmetry, positive eigenvalues, its diagonal, its derivatives, its text, its type."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from fivefold.kernels import (
+    RBF,
+    ChiSquared,
+    ConstantKernel,
+    DistanceKernel,
+    DotProduct,
+    ExpSineSquared,
+    Laplace,
+    Linear,
+    Mahalanobis,
+    Matern,
+    PairwiseKernel,
+    Polynomial,
+    PowerSeries,
+    RationalQuadratic,
+    Sigmoid,
+    WhiteKernel,
+    exp,
+    parse,
+)
+
+rng = np.random.RandomState(16)
+X = rng.uniform(0.1, 2.0, size=(11, 3))
+Y = rng.uniform(0.1, 2.0, size=(6, 3))
+
+VALID = [
+    RBF(0.7),
+    RBF([1.0, 2.0, 0.5]),
+    Mahalanobis(np.cov(X.T)),
+    Matern(1.3, nu=0.5),
+    Matern([1.0, 2.0, 3.0], nu=0.5),
+    Matern(),
+    Matern([1.0, 2.0, 0.4], nu=2.5),
+    Matern(nu=1.1),
+    Matern(nu=np.inf),
+    RationalQuadratic(1.3, 0.7),
+    ExpSineSquared(1.2, 1.7).on([1]),
+    Linear(),
+    DotProduct(2.0),
+    Polynomial(2),
+    Polynomial(3, 0.5, 2.0, coef0_bounds=(1e-3, 10.0)),
+    ConstantKernel(3.0),
+    WhiteKernel(2.0),
+    Laplace(2.0),
+    Laplace([1.0, 2.0, 3.0]),
+    ChiSquared(0.8),
+    DistanceKernel(scale=1.5),
+    DistanceKernel("cityblock"),
+    2.0 * RBF(1.5, length_scale_bounds="fixed") + WhiteKernel(0.1),
+    RBF() * Matern(2.0) * 3.0,
+    2.0 * (RBF() + (Matern() + 1.0)) ** 2,
+    ConstantKernel(2.0) * ConstantKernel(3.0),
+    exp(0.3 * Linear()),
+    PowerSeries(RBF(2.0), [1.0, 0.0, 3.0]),
+    PowerSeries(0.9 * RBF(), "geometric"),
+    PowerSeries(Matern(), "cosh"),
+    Polynomial(2).normalised(),
+    RBF(1.5).of(Polynomial(2, 0.5)),
+    Matern(1.1, nu=0.5).of(Linear()),
+    Polynomial(2).of(RBF(1.5)),
+    RBF(2.0).on([0, 1]) * Polynomial(2).on([2]),
+    *(PairwiseKernel(0.7, metric=name) for name in ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")),
+]
+ANY = [*VALID, Sigmoid(0.1, 0.2, coef0_bounds=(0.1, 1.0)), ExpSineSquared(1.2, 1.7)]
+
+
+@pytest.mark.parametrize("kernel", ANY, ids=str)
+def test_a_gram_matrix_is_symmetric_and_has_its_diagonal_and_rows(kernel):
+    K = kernel(X)
+    assert_array_equal(K, K.T)
+    assert_allclose(kernel.diag(X), np.diag(K), rtol=1e-12, atol=1e-14)
+    rows = np.array([4, 0, 9])
+    assert_allclose(kernel.rows(X, rows), K[rows], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", VALID, ids=str)
+def test_valid_kernels_are_positive_semi_definite(kernel):
+    values = np.linalg.eigvalsh(kernel(X))
+    assert values[0] >= -1e-12 * values[-1]
+
+
+@pytest.mark.parametrize("kernel", ANY, ids=str)
+def test_derivatives_are_those_of_differences(kernel):
+    step, theta = 1e-5, kernel.theta
+    cases = [
+        (list(kernel.gradient(X)), lambda k: k(X)),
+        (list(kernel.gradient(X, Y)), lambda k: k(X, Y)),
+        (list(kernel.diag_gradient(X)), lambda k: k.diag(X)),
+    ]
+    for found, value in cases:
+        assert len(found) == len(theta) == kernel.n_dims == len(kernel.bounds)
+        for j, D in enumerate(found):
+            shift = step * (np.arange(len(theta)) == j)
+            numeric = (value(kernel.replace(theta + shift)) - value(kernel.replace(theta - shift))) / (2 * step)
+            assert_allclose(D, numeric, rtol=1e-6, atol=1e-8 * max(1.0, np.abs(value(kernel)).max()))
+
+
+@pytest.mark.parametrize("kernel", ANY, ids=str)
+def test_pullbacks_are_sums_over_the_derivatives(kernel):
+    for other in (None, Y):
+        K, pull = kernel.pullback(X, other)
+        assert_allclose(K, kernel(X, other), rtol=1e-13)
+        W = np.random.RandomState(3).normal(size=K.shape)
+        wanted = [np.sum(W * D) for D in kernel.gradient(X, other)]
+        assert_allclose(pull(W), wanted, rtol=1e-9, atol=1e-9 * np.abs(K).sum())
+    d, pull = kernel.diag_pullback(X)
+    w = np.random.RandomState(4).normal(size=len(X))
+    assert_allclose(d, kernel.diag(X))
+    assert_allclose(pull(w), [w @ D for D in kernel.diag_gradient(X)], atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ANY, ids=str)
+def test_a_kernel_is_the_value_of_what_it_prints(kernel):
+    assert parse(repr(kernel)) == kernel
+    assert hash(parse(repr(kernel))) == hash(kernel)
+    assert clone(kernel) == kernel
+    assert kernel.replace(kernel.theta + 0.1) != kernel or not kernel.n_dims
+
+
+@pytest.mark.parametrize("kernel", ANY, ids=str)
+def test_float32_stays_float32(kernel):
+    single = X.astype(np.float32)
+    assert kernel(single).dtype == kernel.diag(single).dtype == kernel(single, single).dtype == np.float32
+    assert_allclose(kernel(single), kernel(X), rtol=2e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("a", [RBF(2.0), Polynomial(2), WhiteKernel(0.5)], ids=str)
+@pytest.mark.parametrize("b", [Matern(), Linear(), ConstantKernel(2.0)], ids=str)
+def test_algebra_of_kernels_is_arithmetic_of_matrices(a, b):
+    A, B = a(X), b(X)
+    assert_allclose((a + b)(X), A + B)
+    assert_allclose((a * b)(X), A * B)
+    assert_allclose((a + 1.5)(X), A + 1.5)
+    assert_allclose((0.5 * a)(X), 0.5 * A)
+    assert_allclose((a**3)(X), A**3)
+    assert_allclose(exp(a)(X), np.exp(A))
+    assert_allclose(PowerSeries(a, [1.0, 2.0, 0.5])(X), 1 + 2 * A + 0.5 * A**2)
