@@ -25,13 +25,18 @@ class KernelOperator(Kernel):
     k1: Kernel
     k2: Kernel
 
+    def _in_order(self) -> tuple[Kernel, Kernel]:
+        """The two kernels, one that needs no matrix of its own last."""
+        return (self.k2, self.k1) if self.k1.is_cheap else (self.k1, self.k2)
+
 
 class Sum(KernelOperator):
     """k1 + k2."""
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        K = self.k1(X, Y)
-        K += self.k2(X, Y)
+        first, second = self._in_order()
+        K = first(X, Y)
+        second._add_to(K, X, Y)
         return K
 
     def rows(self, X: Objects, indices: Indices) -> Matrix:
@@ -49,18 +54,26 @@ class Sum(KernelOperator):
         yield from self.k2.diag_gradient(X)
 
     def pullback(self, X: Objects, Y: Objects | None = None) -> tuple[Matrix, Pullback]:
-        (K1, pull1), (K2, pull2) = self.k1.pullback(X, Y), self.k2.pullback(X, Y)
-        return K1 + K2, lambda W: np.concatenate([pull1(W), pull2(W)])
+        first, second = self._in_order()
+        K, pull = first.pullback(X, Y)
+        if second.is_cheap:
+            K, other = K.copy(), second.pullback(X[:1], None if Y is None else Y[:1])[1]
+            second._add_to(K, X, Y)
+        else:
+            addend, other = second.pullback(X, Y)
+            K = K + addend
+        pulls = (pull, other) if first is self.k1 else (other, pull)
+        return K, lambda W: np.concatenate([part(W) for part in pulls])
 
 
 class Product(KernelOperator):
     """k1 k2."""
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        K = self.k1(X, Y) if (scale := _constant(self.k1)) is None else scale
-        other = self.k2(X, Y)
-        other *= K
-        return other
+        first, second = self._in_order()
+        K = first(X, Y)
+        second._multiply(K, X, Y)
+        return K
 
     def rows(self, X: Objects, indices: Indices) -> Matrix:
         return self.k1.rows(X, indices) * self.k2.rows(X, indices)

@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import FrozenInstanceError, dataclass, field, fields
 from functools import lru_cache
-from typing import Any, Self, TypeAlias, dataclass_transform
+from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform
 
 import numpy as np
 from scipy.sparse import issparse
@@ -70,9 +70,13 @@ class Kernel(ABC):
         return any(child.requires_vector_input for _, child in self._children())
 
     def __call__(self, X: Objects, Y: Objects | None = None, eval_gradient: bool = False) -> Any:
-        """The matrix; with `eval_gradient` also its derivatives (n, n, p), which `gradient` gives one at a time."""
+        """The matrix; with `eval_gradient` also its derivatives (n, n, p), which `gradient` gives one at a time.
+
+        Of two single rows, arrays of one axis, it is a number: what scikit-learn asks of a function as kernel.
+        """
         if not eval_gradient:
-            return self._gram(X, Y)
+            single = isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.ndim == 1 == Y.ndim
+            return self._gram(X[None], Y[None])[0, 0] if single and self.requires_vector_input else self._gram(X, Y)
         if Y is not None:
             raise ValueError("Gradient can only be evaluated when Y is None: k.gradient(X, Y) takes both")
         K = self._gram(X, None)
@@ -86,6 +90,16 @@ class Kernel(ABC):
     def pullback(self, X: Objects, Y: Objects | None = None) -> tuple[Matrix, Pullback]:
         """The matrix, and what turns weights W of its entries into sum_ij W_ij dK_ij / dtheta."""
         return self._gram(X, Y), lambda W: np.array([np.vdot(W, D) for D in self.gradient(X, Y)])
+
+    is_cheap: ClassVar[bool] = False  # can it be added to a matrix, or multiply one, without a matrix of its own?
+
+    def _add_to(self, K: Matrix, X: Objects, Y: Objects | None) -> None:
+        """K += k(X, Y)."""
+        K += self(X, Y)
+
+    def _multiply(self, K: Matrix, X: Objects, Y: Objects | None) -> None:
+        """K *= k(X, Y)."""
+        K *= self(X, Y)
 
     def diag_pullback(self, X: Objects) -> tuple[Vector, Pullback]:
         """The diagonal, and what turns weights of its entries into the derivative by theta."""
@@ -244,6 +258,13 @@ class Kernel(ABC):
         from fivefold.kernels.expression import expression
 
         return expression(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("hyperparameter_"):  # scikit-learn's name for what is said of one parameter
+            for found in self.hyperparameters:
+                if name == f"hyperparameter_{found.name}":
+                    return found
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self):  # the constructor is the first to set it

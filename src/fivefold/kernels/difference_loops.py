@@ -4,30 +4,30 @@ from fivefold.core.compilation.jit import FAST, jit
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def column_distances(A, BT, out):
-    """out[i, k] = sum_j |A[i, j] - BT[j, k]|."""
-    n, d = A.shape
-    m = BT.shape[1]
+def column_distances(A, BT, start, out):
+    """out[i, k] = sum_j |A[i, j] - BT[j, start + k]|."""
+    n, m = out.shape
     for i in range(n):
+        row = out[i]
         for k in range(m):
-            out[i, k] = 0.0
-        for j in range(d):
-            a = A[i, j]
+            row[k] = 0
+        for j in range(len(BT)):
+            a, other = A[i, j], BT[j, start:]
             for k in range(m):
-                out[i, k] += abs(a - BT[j, k])
+                row[k] += abs(a - other[k])
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def chi_squares(A, BT, smallest, out):
-    """out[i, k] = sum_j (A[i, j] - BT[j, k])^2 / (A[i, j] + BT[j, k]), over `smallest` where both are zero."""
-    n, d = A.shape
-    m = BT.shape[1]
+def chi_squares(A, BT, start, out):
+    """out[i, k] = sum_j (A[i, j] - BT[j, start + k])^2 / (A[i, j] + BT[j, start + k]), a term of two zeros being 0."""
+    n, m = out.shape
     for i in range(n):
+        row = out[i]
         for k in range(m):
-            out[i, k] = 0.0
-        for j in range(d):
-            a = A[i, j]
+            row[k] = 0
+        for j in range(len(BT)):
+            a, other = A[i, j], BT[j, start:]
             for k in range(m):
-                total = a + BT[j, k]
-                difference = a - BT[j, k]
-                out[i, k] += difference * difference / max(total, smallest)
+                total = a + other[k]
+                difference = a - other[k]
+                row[k] += difference * difference / (total if total > 0 else total + 1)

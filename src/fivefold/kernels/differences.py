@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from fivefold.core.compilation.jit import CompiledLoop
 from fivefold.core.types import Array, Matrix, Table, Vector
 from fivefold.kernels.base import Kernel, Objects, Pullback, count
 from fivefold.kernels.difference_loops import chi_squares, column_distances
 from fivefold.kernels.elementary import float_type
-from fivefold.kernels.gram_blocks import as_rows, column_scaled, pairwise
+from fivefold.kernels.gram_blocks import as_rows, column_scaled, densified, distances, pairwise
 from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds, Scale
-from fivefold.spatial.distances import squared_distances
 
 
 class DecayKernel(Kernel):
@@ -82,10 +81,10 @@ class Laplace(DecayKernel):
         return -1.0
 
     def _scaled(self, X: Objects) -> Table:
-        return dense(column_scaled(as_rows(X), np.squeeze(np.asarray(self.length_scale, dtype=np.float64))))
+        return densified(column_scaled(as_rows(X), np.squeeze(np.asarray(self.length_scale, dtype=np.float64))))
 
     def _distance(self, X: Objects, Y: Objects | None) -> Matrix:
-        return pairwise(city_block, self._scaled(X), None if Y is None else self._scaled(Y))
+        return _by_columns(column_distances, self._scaled(X), None if Y is None else self._scaled(Y))
 
     def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
         if np.size(self.length_scale) == 1:
@@ -124,30 +123,26 @@ class ChiSquared(DecayKernel):
 
 def additive_chi_squares(X: Objects, Y: Objects | None) -> Matrix:
     """sum_j (x_j - y_j)^2 / (x_j + y_j), a term of two zeros being zero."""
-    tables = [dense(as_rows(Z)) for Z in (X, Y) if Z is not None]
+    tables = [densified(as_rows(Z)) for Z in (X, Y) if Z is not None]
     if any(np.any(Z < 0) for Z in tables):
         raise ValueError(
             "X contains negative values: the chi-squared kernel compares counts and other numbers from 0 up"
         )
-    return pairwise(_chi_squares, tables[0], None if Y is None else tables[1])
+    return _by_columns(chi_squares, tables[0], None if Y is None else tables[1])
 
 
-def _chi_squares(A: Matrix, B: Matrix) -> Matrix:
-    out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
-    chi_squares(np.ascontiguousarray(A, out.dtype), np.ascontiguousarray(B.T, out.dtype), np.finfo(out.dtype).tiny, out)
-    return out
+def _by_columns(loop: CompiledLoop, X: Matrix, Y: Matrix | None) -> Matrix:
+    """What a compiled loop finds for all pairs of rows."""
+    other = X if Y is None else Y
+    dtype = np.result_type(X, other)
+    A, BT = np.ascontiguousarray(X, dtype), np.ascontiguousarray(other.T, dtype)
 
+    def block(rows: slice, columns: slice) -> Matrix:
+        out = np.empty((rows.stop - rows.start, columns.stop - columns.start), dtype=dtype)
+        loop(A[rows], BT, columns.start, out)
+        return out
 
-def city_block(A: Matrix, B: Matrix) -> Matrix:
-    """sum_j |a_j - b_j|."""
-    out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
-    column_distances(np.ascontiguousarray(A, out.dtype), np.ascontiguousarray(B.T, out.dtype), out)
-    return out
-
-
-def dense(X: Table) -> Matrix:
-    """The table as an array."""
-    return X.toarray() if issparse(X) else X
+    return pairwise(block, X, Y)
 
 
 class DistanceKernel(DecayKernel):
@@ -177,7 +172,7 @@ class DistanceKernel(DecayKernel):
 
     def _distance(self, X: Objects, Y: Objects | None) -> Matrix:
         if isinstance(self.distance, str):
-            D = _named_distances(self.distance, dense(as_rows(X)), None if Y is None else dense(as_rows(Y)))
+            D = _named_distances(self.distance, densified(as_rows(X)), None if Y is None else densified(as_rows(Y)))
         else:
             D = each_pair(self.distance, X, Y)
         return D / (2.0 * self.scale**2)
@@ -185,9 +180,10 @@ class DistanceKernel(DecayKernel):
 
 def _named_distances(name: str, X: Matrix, Y: Matrix | None) -> Matrix:
     if name in ("euclidean", "sqeuclidean"):
-        D = pairwise(squared_distances, X, Y)
+        D = distances(X, Y)
         return D if name == "sqeuclidean" else np.sqrt(D)
-    return pairwise(lambda A, B: cdist(A, B, metric=name), X, Y)
+    other = X if Y is None else Y
+    return pairwise(lambda rows, columns: cdist(X[rows], other[columns], metric=name), X, Y)
 
 
 def each_pair(function: Callable[[Any, Any], float], X: Objects, Y: Objects | None) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class ConstantKernel(Kernel):
 
     constant_value: float = 1.0
     constant_value_bounds: Bounds = DEFAULT_BOUNDS
+    is_cheap: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if np.ndim(self.constant_value) == 0 and self.constant_value < 0:
@@ -40,6 +41,12 @@ class ConstantKernel(Kernel):
 
     def diag(self, X: Objects) -> Vector:
         return np.full(count(X), self.constant_value, dtype=float_type(X))
+
+    def _add_to(self, K: Matrix, X: Objects, Y: Objects | None) -> None:
+        K += self.constant_value
+
+    def _multiply(self, K: Matrix, X: Objects, Y: Objects | None) -> None:
+        K *= self.constant_value
 
     def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
         if self._free():
@@ -59,6 +66,7 @@ class WhiteKernel(Kernel):
 
     noise_level: float = 1.0
     noise_level_bounds: Bounds = DEFAULT_BOUNDS
+    is_cheap: ClassVar[bool] = True
 
     def is_stationary(self) -> bool:
         return True
@@ -67,6 +75,10 @@ class WhiteKernel(Kernel):
         if Y is not None:
             return np.zeros((count(X), count(Y)), dtype=float_type(X, Y))
         return np.diag(self.diag(X))
+
+    def _add_to(self, K: Matrix, X: Objects, Y: Objects | None) -> None:
+        if Y is None:
+            K.flat[:: len(K) + 1] += self.noise_level
 
     def rows(self, X: Objects, indices: Indices) -> Matrix:
         out = np.zeros((len(indices), count(X)), dtype=float_type(X))

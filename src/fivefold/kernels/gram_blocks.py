@@ -6,18 +6,23 @@ The cut into blocks depends on the shapes alone, so the number of threads change
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.parallel import map_items
-from fivefold.core.types import Matrix, Table, Vector
+from fivefold.core.types import Array, Matrix, Table, Vector
+from fivefold.kernels.distance_loops import finish_squares
+from fivefold.spatial.distances import CANCELLATION_RATIO, squared_distances
 
-BLOCK_ROWS = 256  # rows of the matrix per block: a thread's share is several blocks, each with a long matrix product
+PIECE_ROWS = 256  # rows of the matrix that a thread computes at a time, at most
+BLOCK_NUMBERS = 2**17  # entries of the matrix that pass through all steps together: they stay in the cache
+MIN_BLOCK_ROWS = 8  # rows of a block, at least: fewer make no matrix product worth its call
 MIRROR_ROWS = 64  # rows and columns of a tile that is copied across the diagonal: it stays in the first cache
 
-Block: TypeAlias = Callable[[Table, Table], Matrix]  # rows A, rows B -> matrix (len A, len B)
+Block: TypeAlias = Callable[[slice, slice], Matrix]  # rows of X, rows of Y -> that part of the matrix
 
 
 def as_rows(X: Any) -> Table:  # what users pass
@@ -31,21 +36,36 @@ def as_rows(X: Any) -> Table:  # what users pass
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def pairwise(block: Block, X: Table, Y: Table | None) -> Matrix:
-    """block(rows of X, Y) for all rows; without Y the matrix is symmetric to the last bit."""
-    n, m = X.shape[0], (X if Y is None else Y).shape[0]
-    K = np.empty((n, m), dtype=np.result_type(X.dtype, (X if Y is None else Y).dtype))
+def pairwise(block: Block, X: Table, Y: Table | None, finish: Callable[[Matrix], Matrix] | None = None) -> Matrix:
+    """The matrix of all rows of X and Y by blocks, `finish` applied to each; without Y symmetric to the last bit."""
+    other = X if Y is None else Y
+    n, m = X.shape[0], other.shape[0]
+    K = np.empty((n, m), dtype=np.result_type(X.dtype, other.dtype))
+    height = int(np.clip(BLOCK_NUMBERS // max(m, 1), MIN_BLOCK_ROWS, PIECE_ROWS))
 
     def piece(i: int) -> None:
-        a, b = i * BLOCK_ROWS, min((i + 1) * BLOCK_ROWS, n)
-        if Y is not None:
-            K[a:b] = block(X[a:b], Y)
-            return
-        K[a:b, a:] = block(X[a:b], X[a:])
-        mirror(K, a, b)
+        end = min((i + 1) * PIECE_ROWS, n)
+        for a in range(i * PIECE_ROWS, end, height):
+            rows = slice(a, min(a + height, end))
+            columns = slice(0, m) if Y is not None else slice(a, n)
+            part = block(rows, columns)
+            K[rows, columns] = part if finish is None else finish(part)
+            if Y is None:
+                mirror(K, a, rows.stop)
 
-    map_items(piece, -(-n // BLOCK_ROWS))
+    map_items(piece, -(-n // PIECE_ROWS))
     return K
+
+
+def sum_over_blocks(part: Callable[[slice], Vector], n: int, m: int) -> Vector:
+    """part(rows) summed over blocks of the rows of a matrix (n, m), in their order."""
+    height = int(np.clip(BLOCK_NUMBERS // max(m, 1), MIN_BLOCK_ROWS, PIECE_ROWS))
+
+    def piece(i: int) -> Vector:
+        end = min((i + 1) * PIECE_ROWS, n)
+        return reduce(np.add, [part(slice(a, min(a + height, end))) for a in range(i * PIECE_ROWS, end, height)])
+
+    return reduce(np.add, map_items(piece, -(-n // PIECE_ROWS)))
 
 
 def mirror(K: Matrix, a: int, b: int) -> None:
@@ -60,10 +80,39 @@ def mirror(K: Matrix, a: int, b: int) -> None:
             K[start:end, lo:hi] = K[lo:hi, start:end].T
 
 
-def inner_products(X: Table, Y: Table) -> Matrix:
-    """X Y' as a dense array, of dense or sparse tables."""
-    P = X @ Y.T
-    return P.toarray() if issparse(P) else np.asarray(P)
+def product_block(X: Table, Y: Table | None) -> Block:
+    """Blocks of the inner products of rows."""
+    Z = (X if Y is None else Y).T
+    return lambda rows, columns: densified(X[rows] @ Z[:, columns])
+
+
+def densified(A: Any) -> Array:
+    """A dense array of a dense or sparse table."""
+    return A.toarray() if issparse(A) else np.asarray(A)
+
+
+def distance_block(X: Table, Y: Table | None) -> Block:
+    """Blocks of the squared distances of rows: dense ones centred, in float64, so that no digits are lost."""
+    other = X if Y is None else Y
+    if issparse(X) or issparse(other):
+        return lambda rows, columns: squared_distances(X[rows], other[columns])
+    centre = other.mean(axis=0, dtype=np.float64)
+    A = np.subtract(X, centre, dtype=np.float64, order="C")
+    B = A if Y is None else np.subtract(Y, centre, dtype=np.float64, order="C")
+    a = squared_lengths(A)
+    b = a if Y is None else squared_lengths(B)
+
+    def block(rows: slice, columns: slice) -> Matrix:
+        P = A[rows] @ B[columns].T
+        finish_squares(P, A[rows], B[columns], a[rows], b[columns], CANCELLATION_RATIO)
+        return P
+
+    return block
+
+
+def distances(X: Table, Y: Table | None) -> Matrix:
+    """The squared distances of rows as one matrix; without Y symmetric, with a diagonal of zeros."""
+    return pairwise(distance_block(X, Y), X, Y)
 
 
 def squared_lengths(X: Table) -> Vector:

@@ -16,7 +16,7 @@ import numpy as np
 
 from fivefold.core.types import Array, Matrix, Vector
 from fivefold.kernels.base import Kernel, Objects, Pullback
-from fivefold.kernels.gram_blocks import as_rows, inner_products, pairwise, squared_lengths
+from fivefold.kernels.gram_blocks import as_rows, pairwise, product_block, squared_lengths
 from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds
 
 
@@ -48,12 +48,12 @@ class InnerProductKernel(Kernel):
         return Composition(self, base)
 
     def _products(self, X: Objects, Y: Objects | None) -> Matrix:
-        return pairwise(inner_products, as_rows(X), None if Y is None else as_rows(Y))
+        A, B = as_rows(X), None if Y is None else as_rows(Y)
+        return pairwise(product_block(A, B), A, B)
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        return pairwise(
-            lambda A, B: self.from_products(inner_products(A, B)), as_rows(X), None if Y is None else as_rows(Y)
-        )
+        A, B = as_rows(X), None if Y is None else as_rows(Y)
+        return pairwise(product_block(A, B), A, B, self.from_products)
 
     def diag(self, X: Objects) -> Vector:
         return self.from_products(squared_lengths(as_rows(X)))

@@ -10,8 +10,8 @@ import numpy as np
 from fivefold.core.types import Matrix, Vector
 from fivefold.kernels.base import Kernel, Objects, count
 from fivefold.kernels.composition import NormalisedKernel
-from fivefold.kernels.differences import ChiSquared, Laplace, additive_chi_squares, dense, each_pair
-from fivefold.kernels.gram_blocks import as_rows
+from fivefold.kernels.differences import ChiSquared, Laplace, additive_chi_squares, each_pair
+from fivefold.kernels.gram_blocks import as_rows, densified
 from fivefold.kernels.inner_product import Linear, Polynomial, Sigmoid
 from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds
 from fivefold.kernels.radial import RBF
@@ -130,10 +130,10 @@ class _RowFunction(Kernel):
         return float(self.function(x, y, gamma=self.gamma, **self.options))
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        return each_pair(self._value, dense(as_rows(X)), None if Y is None else dense(as_rows(Y)))
+        return each_pair(self._value, densified(as_rows(X)), None if Y is None else densified(as_rows(Y)))
 
     def diag(self, X: Objects) -> Vector:
-        rows = dense(as_rows(X))
+        rows = densified(as_rows(X))
         return np.array([self._value(x, x) for x in rows], dtype=rows.dtype)
 
     def _shifted(self) -> tuple[Kernel, Kernel]:

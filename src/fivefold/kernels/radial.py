@@ -17,21 +17,26 @@ Rasmussen & Williams (2006), chapter 4.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.sparse import issparse
 from scipy.special import gamma as gamma_function
 from scipy.special import kv
 
-from fivefold.core.numerics.products import product
 from fivefold.core.types import Array, Matrix, Table, Vector
 from fivefold.kernels.base import Kernel, Objects, Pullback, count
-from fivefold.kernels.gram_blocks import as_rows, column_scaled, pairwise
+from fivefold.kernels.gram_blocks import (
+    as_rows,
+    column_scaled,
+    densified,
+    distance_block,
+    distances,
+    pairwise,
+    sum_over_blocks,
+)
 from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds, Scale
-from fivefold.spatial.distances import squared_distances
 
 HALF_INTEGERS = (0.5, 1.5, 2.5)  # smoothness of a Matern kernel with a polynomial form
 
@@ -86,9 +91,8 @@ class RadialKernel(Kernel):
         return column_scaled(as_rows(X), self._scale)
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        return pairwise(
-            lambda A, B: self._profile(squared_distances(A, B)), self._scaled(X), None if Y is None else self._scaled(Y)
-        )
+        A, B = self._scaled(X), None if Y is None else self._scaled(Y)
+        return pairwise(distance_block(A, B), A, B, self._profile)
 
     def from_squares(self, S: Matrix) -> Matrix:
         """k of objects with these squared distances."""
@@ -134,37 +138,59 @@ class RadialKernel(Kernel):
             return
         slope = self._slope(D, K)
         for j in range(A.shape[1]):  # kernels with a width per column have no other free parameter
-            a, b = (np.asarray(Z[:, [j]].toarray() if issparse(Z) else Z[:, [j]]) for Z in (A, B))
+            a, b = (densified(Z[:, [j]]) for Z in (A, B))
             yield -2.0 * slope * np.square(a - b.T)
 
     def _distances(self, X: Objects, Y: Objects | None) -> tuple[Table, Table, Matrix, Matrix]:
         """Scaled rows, scaled squared distances, the matrix."""
         A = self._scaled(X)
         B = A if Y is None else self._scaled(Y)
-        D = pairwise(squared_distances, A, None if Y is None else B)
+        D = distances(A, None if Y is None else B)
         return A, B, D, self._profile(D.copy())
 
     def pullback(self, X: Objects, Y: Objects | None = None) -> tuple[Matrix, Pullback]:
-        A, B, D, K = self._distances(X, Y)
+        """The matrix; derivatives come from distances that are computed again by blocks: no other matrix is kept."""
+        A = self._scaled(X)
+        B = A if Y is None else self._scaled(Y)
+        squares = distance_block(A, None if Y is None else B)
+        K = pairwise(squares, A, None if Y is None else B, self._profile)
 
         def pull(W: Array) -> Vector:
-            if self._width not in self._free():
-                return self._own(W, D, K, np.empty(0))
-            M = self._slope(D, K)
-            M *= W
-            by_scale = _column_sums(M, A, B) if self.anisotropic else np.atleast_1d(np.vdot(M, D))
-            return self._own(W, D, K, -2.0 * by_scale)
+            if not self._free():
+                return np.empty(0)
+            sums = _column_sums(A, B) if self.anisotropic else _total
+
+            def part(rows: slice) -> Vector:
+                D = squares(rows, slice(0, K.shape[1])) if self._uses_distances else np.empty(0)
+                M = self._slope(D, K[rows])
+                M *= W[rows]
+                return self._own(W[rows], D, K[rows], -2.0 * sums(rows, M, D))
+
+            return sum_over_blocks(part, *K.shape)
 
         return K, pull
 
+    @property
+    def _uses_distances(self) -> bool:
+        """Do its derivatives need more than the matrix itself?"""
+        return True
 
-def _column_sums(M: Matrix, A: Table, B: Table) -> Vector:
-    """sum_ik M_ik (a_ij - b_kj)^2 for every column j."""
-    A, B = (Z.toarray() if issparse(Z) else Z for Z in (A, B))
-    centre = B.mean(axis=0, dtype=np.float64).astype(A.dtype)
-    A, B = A - centre, B - centre  # an offset costs no digits
-    crossed = np.einsum("ij,ij->j", A, product(M, B))
-    return M.sum(axis=1) @ A**2 - 2.0 * crossed + M.sum(axis=0) @ B**2
+
+def _total(rows: slice, M: Matrix, D: Matrix) -> Vector:
+    return np.atleast_1d(np.vdot(M, D))
+
+
+def _column_sums(A: Table, B: Table) -> Callable[[slice, Matrix, Matrix], Vector]:
+    """sum_ik M_ik (a_ij - b_kj)^2 for every column j, for a block M of some rows of A."""
+    centre = B.mean(axis=0, dtype=np.float64)
+    A, B = densified(A) - centre, densified(B) - centre  # an offset costs no digits
+    squares = B**2
+
+    def sums(rows: slice, M: Matrix, D: Matrix) -> Vector:
+        Z = A[rows]
+        return M.sum(axis=1) @ Z**2 - 2.0 * np.einsum("ij,ij->j", Z, M @ B) + M.sum(axis=0) @ squares
+
+    return sums
 
 
 class RBF(RadialKernel):
@@ -186,6 +212,10 @@ class RBF(RadialKernel):
 
     def _slope(self, D: Matrix, K: Matrix) -> Matrix:
         return -0.5 * K
+
+    @property
+    def _uses_distances(self) -> bool:
+        return not self.anisotropic
 
 
 def gaussian(
@@ -228,8 +258,7 @@ class Mahalanobis(RadialKernel):
             raise ValueError(
                 "the covariance is not positive definite: some direction has no spread; add a ridge"
             ) from error
-        Z = X.toarray() if issparse(X) else X
-        return np.ascontiguousarray(solve_triangular(L, Z.T, lower=True).T.astype(X.dtype, copy=False))
+        return np.ascontiguousarray(solve_triangular(L, densified(X).T, lower=True).T.astype(X.dtype, copy=False))
 
     def _profile(self, D: Matrix) -> Matrix:
         D *= -0.5
