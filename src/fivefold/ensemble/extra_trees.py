@@ -14,7 +14,7 @@ from __future__ import annotations
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card, SearchRange
-from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor
+from fivefold.ensemble.forests.supervised_forests import BaseForestClassifier, BaseForestRegressor
 from fivefold.ensemble.forests.tree_growers import random_split_grower
 from fivefold.tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 

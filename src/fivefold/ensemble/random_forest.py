@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card, SearchRange
-from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor
+from fivefold.ensemble.forests.supervised_forests import BaseForestClassifier, BaseForestRegressor
 from fivefold.ensemble.forests.tree_growers import best_split_grower
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fivefold.core.types import Array, Labels, Matrix, UserTable, UserTarget
 from fivefold.ensemble.bagging import BaggingClassifier
-from fivefold.ensemble.forests.base import BaseForestClassifier
+from fivefold.ensemble.forests.supervised_forests import BaseForestClassifier
 from fivefold.evaluation.base import MetaClassifier
 from fivefold.evaluation.protocols import TunableModel
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
