@@ -36,6 +36,7 @@ MAX_MODULES_PER_FOLDER = 20
 SIDEWAYS = {
     ("kernels", "spatial"): "many kernels are functions of a distance",
     ("linear_algebra", "spatial"): "timing.py measures distances between rows",
+    ("optim", "kernels"): "the dual problem of kernel machines takes rows of a Gram matrix",
     ("optim", "spatial"): "the cost of k-means, as a textbook example",
     ("partition", "spatial"): "an order of the rows that their content decides",
     ("ensemble", "baselines"): "bagging and the cascade have members that predict a constant",

@@ -518,6 +518,7 @@ def test_the_constructor_of_a_drop_in_is_scikit_learns_and_what_we_add_comes_aft
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the peer's
+@pytest.mark.filterwarnings("ignore:Attribute `prob:FutureWarning")  # the peer's
 @pytest.mark.parametrize("case", SHARED_CASES, ids=named)
 def test_a_drop_in_has_the_attributes_and_methods_of_scikit_learns(case):
     """From seeds, and with few rounds: after how many adaptive boosting has nothing left to learn lies in its draws."""

@@ -2,7 +2,7 @@
 
 base.py says what a kernel offers; algebra.py adds and multiplies, composition.py builds kernels from kernels,
 expression.py prints and parses them. Kernels of rows are in radial.py, inner_product.py, elementary.py, differences.py
-and, by name, named_kernels.py.
+and, by name, named_kernels.py. row_cache.py makes and keeps rows of a Gram matrix.
 """
 
 from fivefold.kernels.algebra import CompoundKernel as CompoundKernel

@@ -2,3 +2,5 @@
 
 from fivefold.svm.linear_svm import LinearSVC as LinearSVC
 from fivefold.svm.linear_svm import LinearSVR as LinearSVR
+from fivefold.svm.support_vector_classifier import SVC as SVC
+from fivefold.svm.support_vector_classifier import NuSVC as NuSVC

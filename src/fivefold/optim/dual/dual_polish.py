@@ -1,0 +1,125 @@
+"""The last digits of the multipliers of a kernel machine, once it is known which of them lie inside the box.
+
+Inside the box the slopes are equal to the offset of the group: a linear system in the multipliers F and the offsets c,
+
+    (G + R)_FF d + E c = f_F - tube sign(b_F)        E'd = 0        E_ig = 1 for i in group g
+
+A multiplier that the solution would push out of the box stops at its bound and leaves F; one at a bound whose slope
+calls it back enters F. A round that does not lower the violation is discarded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import LinAlgError, lapack
+
+from fivefold.core.types import Doubles, Indices, Matrix
+from fivefold.optim.dual.kernel_dual import KernelDual
+
+MAX_ROUNDS = 60  # solutions of the system, each with other multipliers inside the box
+MAX_FREE = 1500  # multipliers inside the box: with more of them the system takes longer than it is worth
+NEGLIGIBLE = 1e-13  # a violation of this share of the largest residual or target is rounding
+
+
+def polish_multipliers(
+    dual: KernelDual, rows: Callable[[Indices], Matrix], b: Doubles, f: Doubles, ridge: Doubles
+) -> tuple[Doubles, Doubles]:
+    """Multipliers and residuals with the smallest violation found; `rows` gives rows of the Gram matrix."""
+    best, lowest = (b.copy(), f.copy()), dual.violation(b, f)
+    rounding = NEGLIGIBLE * max(float(np.abs(f).max()), float(np.abs(dual.t).max()), dual.tube_width)
+    b, f = b.copy(), f.copy()
+    stale = 0
+    for _ in range(MAX_ROUNDS):
+        if lowest <= rounding or stale > 8:
+            break
+        free = np.flatnonzero(dual.is_free(b))
+        if not 0 < len(free) <= MAX_FREE:
+            break
+        step = _system_step(dual, rows(free), free, b, f, ridge)
+        if step is None:
+            break
+        blocked = _move(dual, free, step, b)
+        K = rows(free)
+        f -= step @ K  # `step` was shortened to what was taken
+        f[free] -= step * ridge[free]
+        violation = dual.violation(b, f)
+        if violation < lowest:
+            best, lowest, stale = (b.copy(), f.copy()), violation, 0
+        else:
+            stale += 1
+        if not blocked and not _release(dual, rows, b, f, ridge, rounding):
+            break
+    return best
+
+
+def _system_step(dual: KernelDual, K: Matrix, free: Indices, b: Doubles, f: Doubles, ridge: Doubles) -> Doubles | None:
+    """Changes of the free multipliers that make their slopes equal; None where the system cannot be solved."""
+    groups = [np.flatnonzero((free >= g.start) & (free < g.stop)) for g in dual.group_slices()] if dual.equality else []
+    groups = [members for members in groups if len(members)]
+    m, p = len(free), len(groups)
+    A = np.zeros((m + p, m + p), order="F")
+    A[:m, :m] = K[:, free]
+    A[range(m), range(m)] += ridge[free]
+    for g, members in enumerate(groups):
+        A[members, m + g] = A[m + g, members] = 1.0
+    side = np.zeros(m + p)
+    side[:m] = f[free] - dual.tube_width * np.sign(b[free])
+    _, _, solved, info = lapack.dgesv(A, side)
+    size = np.abs(solved[:m]).max(initial=0.0) if info == 0 else np.inf
+    if not np.isfinite(size) or np.abs(A @ solved - side).max() > 1e-9 * max(1e-300, np.abs(side).max()):
+        try:
+            solved = np.linalg.lstsq(A, side, rcond=1e-13)[0]
+        except LinAlgError:
+            return None
+        if not np.isfinite(solved).all():
+            return None
+    step: Doubles = solved[:m]
+    return step
+
+
+def _move(dual: KernelDual, free: Indices, step: Doubles, b: Doubles) -> bool:
+    """Take the step as far as the first bound; is there one? `step` becomes what was taken."""
+    old = b[free]
+    low, high = dual.low[free], dual.high[free]
+    if dual.tube_width > 0:
+        low, high = np.where(old > 0, 0.0, low), np.where(old < 0, 0.0, high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(step > 0, (high - old) / step, np.where(step < 0, (low - old) / step, np.inf))
+    share = float(room.min())
+    if share >= 1.0:
+        b[free] = old + step
+        return False
+    first = room <= share * (1 + 1e-12)
+    step *= max(share, 0.0)
+    new = np.clip(old + step, low, high)
+    new[first] = np.where(step[first] > 0, high[first], np.where(step[first] < 0, low[first], new[first]))
+    b[free] = new
+    step[:] = new - old
+    return True
+
+
+def _release(
+    dual: KernelDual, rows: Callable[[Indices], Matrix], b: Doubles, f: Doubles, ridge: Doubles, rounding: float
+) -> bool:
+    """One step along the most violating pair, which frees a multiplier at its bound; False if none violates."""
+    u, down = dual.slopes(b, f)
+    worst = max(dual.group_slices(), key=lambda g: float(u[g].max() - down[g].min()))
+    i, j = worst.start + int(u[worst].argmax()), worst.start + int(down[worst].argmin())
+    rise = u[i] - down[j]
+    if not dual.equality or not rise > rounding:
+        return False
+    K = rows(np.array([i, j]))
+    curvature = K[0, i] + K[1, j] - 2 * K[0, j] + ridge[i] + ridge[j]
+    e = dual.tube_width
+    above = 0.0 if e > 0 and b[i] < 0 else dual.high[i]
+    below = 0.0 if e > 0 and b[j] > 0 else dual.low[j]
+    room = min(above - b[i], b[j] - below)
+    step = min(rise / curvature, room) if curvature > 0 else room
+    b[i] = above if step == above - b[i] else b[i] + step
+    b[j] = below if step == b[j] - below else b[j] - step
+    f -= step * (K[0] - K[1])
+    f[i] -= step * ridge[i]
+    f[j] += step * ridge[j]
+    return True

@@ -1,0 +1,262 @@
+"""Sequential minimal optimisation with second-order pairs, shrinking, and rows of the Gram matrix made when wanted.
+
+Each step takes the multiplier with the largest slope upwards and the partner with which the objective falls most, and
+moves both to the minimum along their line. Multipliers at a bound that no pair wants any more are set aside, and their
+columns with them; at the end the residuals of those are computed, and the work goes on with all if one of them was set
+aside too early. Where the rows are all at hand in float64, the linear system of the multipliers inside the box gives
+the last digits (`dual_polish`).
+
+Platt (1998); Fan, Chen & Lin (2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from fivefold.core.types import Doubles, Indices
+from fivefold.kernels.row_cache import MatrixRows, RowCache, RowSource
+from fivefold.optim.dual.dual_polish import polish_multipliers
+from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
+from fivefold.optim.dual.smo_loops import (
+    CHUNK_COLUMNS,
+    CONVERGED,
+    ROWS_MISSING,
+    STEPS,
+    WANTED,
+    CachedRows,
+    Chunks,
+    Multipliers,
+    find_extremes,
+    pair_steps,
+    set_all_shifts,
+    single_steps,
+)
+
+BATCH_ROWS = 8  # rows made at a time, on all threads
+WHOLE_MATRIX_ROWS = 500  # up to this many, all rows are made at the start
+EXACT_ROWS = 2000  # up to this many, rows are float64 and the multipliers are polished
+SHRINK_STEPS = 1000  # steps between two attempts to set multipliers aside
+SHRINK_SHARE = 0.9  # columns are dropped if at most this share stays
+MIN_CURVATURE = {8: 1e-12, 4: 1e-7}  # along a pair, as a share of the largest entry, by the bytes of an entry
+ROUNDING = {8: 1e-12, 4: 1e-6}  # the least tolerance, as a share of the largest target, by the bytes of an entry
+NO_STEP_LIMIT = 1 << 62
+MONITOR_STEPS = 10_000  # steps between two reports
+MAX_TIGHTENINGS = 8  # of the tolerance by ten, until the duality gap is small enough
+
+Monitor = Callable[[Doubles, float], bool]  # the multipliers and the violation; True ends the descent
+
+
+def row_type(n: int) -> np.dtype[np.float64] | np.dtype[np.float32]:
+    """The type of rows for a problem of this size."""
+    return np.dtype(np.float64) if n <= EXACT_ROWS else np.dtype(np.float32)
+
+
+def minimise_dual(
+    dual: KernelDual,
+    source: RowSource,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = -1,
+    cache_bytes: float = 2e8,
+    shrinking: bool = True,
+    start: Doubles | None = None,
+    residuals: Doubles | None = None,
+    monitor: Monitor | None = None,
+) -> DualSolution:
+    """Minimise until no pair violates the optimality conditions by `tol`, nor the gap is above `tol` of the value.
+
+    `start` is another point to start from, such as the solution of a similar problem: it is in the box, and its sums
+    are those of `dual.start`. `residuals` are those of the start, where they are known.
+    """
+    tol = max(tol, ROUNDING[source.dtype.itemsize] * max(1.0, float(np.abs(dual.t).max(initial=0.0))))
+    descent = _Descent(dual, source, cache_bytes, max_iter, monitor)
+    b0 = dual.start if start is None else start
+    descent.begin(np.zeros(dual.n) if b0 is None else np.array(b0, dtype=np.float64), residuals)
+    reason = descent.run(tol, shrinking and source.n > WHOLE_MATRIX_ROWS)
+    if reason == "converged" and source.dtype == np.float64 and dual.n == source.n:
+        descent.polish()
+    scale = tol
+    for _ in range(MAX_TIGHTENINGS if reason == "converged" else 0):
+        found = descent.solution(reason)
+        if not found.gap > tol * (abs(found.value) + found.gap):
+            break
+        scale *= 0.1
+        before = descent.steps
+        reason = descent.run(scale, shrinking=False)
+        if descent.steps == before:
+            break
+    return descent.solution(reason)
+
+
+class _Descent:
+    """The state of a descent: the columns that are worked on, and the rows at hand."""
+
+    def __init__(
+        self, dual: KernelDual, source: RowSource, cache_bytes: float, max_iter: int, monitor: Monitor | None
+    ) -> None:
+        self.dual, self.source, self.budget = dual, source, cache_bytes
+        self.limit = NO_STEP_LIMIT if max_iter < 0 else max_iter
+        self.monitor, self.steps, self.rows_made = monitor, 0, 0
+        self.diagonal = source.diagonal()
+        self.ridge = np.zeros(dual.n) if dual.ridge is None else dual.ridge
+        entry = max(float(self.diagonal.max(initial=0.0)), float(np.abs(self.diagonal).max(initial=0.0)) * 1e-3)
+        self.least = source.dtype.type((entry or 1.0) * MIN_CURVATURE[source.dtype.itemsize])
+
+    def begin(self, b: Doubles, residuals: Doubles | None) -> None:
+        """Start at b with all columns."""
+        self.b = b
+        if residuals is not None:
+            self.f = np.array(residuals)
+        else:
+            self.f = self.dual.t - self.ridge * b
+            used = np.flatnonzero(b)
+            if len(used):
+                self.f -= self.source.weighted_sums(np.arange(self.dual.n), used, b[used])
+        self.cache = RowCache(self.source, self.budget, 4 * BATCH_ROWS)
+        self._take_columns(np.arange(self.dual.n), self.b, self.f)
+        if self.source.n <= WHOLE_MATRIX_ROWS and not isinstance(self.source, MatrixRows):
+            self.cache.fetch(np.arange(self.source.n), 0)
+
+    def _take_columns(self, active: Indices, b: Doubles, f: Doubles) -> None:
+        """Work on these columns, for which the cache is ready."""
+        dual, kind = self.dual, self.cache.Q.dtype
+        diagonal = (self.diagonal + self.ridge)[active].astype(kind)
+        self.active = active
+        self.m = Multipliers(
+            b, f, dual.low[active], dual.high[active], self.ridge[active], diagonal,
+            np.empty(len(active), kind), np.empty(len(active), kind),
+        )  # fmt: skip
+        self.chunks = _chunks(active, dual.group_slices())
+        set_all_shifts(b, self.m.low, self.m.high, dual.tube_width, self.m.rise, self.m.fall)
+
+    def run(self, tol: float, shrinking: bool) -> str:
+        """Steps until all columns satisfy the conditions to `tol`; returns why it ended."""
+        wait = min(SHRINK_STEPS, self.dual.n)
+        while True:
+            reason = self._run_columns(tol, self.steps + (wait if shrinking else MONITOR_STEPS))
+            if reason == "paused":
+                if shrinking:
+                    wait = wait if self._shrink() else 2 * wait
+                reason = self._report()
+                if reason == "paused":
+                    continue
+            self._write_back()
+            if len(self.active) == self.dual.n:
+                return reason
+            self._restore_columns()
+            if reason != "converged":
+                return reason
+            if self.dual.violation(self.b, self.f) < tol:
+                return reason
+            shrinking = False
+
+    def _run_columns(self, tol: float, pause: int) -> str:
+        """Steps on the columns at hand."""
+        loop = pair_steps if self.dual.equality else single_steps
+        m, chunks, cache = self.m, self.chunks, self.cache
+        counters = np.array([self.steps, 0])
+        wanted = np.empty(min(BATCH_ROWS, cache.capacity // 2 + 1), dtype=np.int64)
+        find_extremes(m.f, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
+        args = [m, CachedRows(cache.Q, cache.slot_of, cache.last_use), chunks, wanted, counters, self.dual.tube_width]
+        args += [self.least, float(tol), min(pause, self.limit)]
+        steps = loop.for_types_of(*args)
+        while (status := steps(*args)) == ROWS_MISSING:
+            cache.fetch(wanted[: counters[WANTED]].copy(), int(counters[STEPS]))
+        self.steps = int(counters[STEPS])
+        if status == CONVERGED:
+            return "converged"
+        return "max_iter" if self.steps >= self.limit else "paused"
+
+    def _report(self) -> str:
+        """Tell the monitor; "paused" if the descent goes on."""
+        if self.monitor is None:
+            return "paused"
+        try:
+            return "stopped" if self.monitor(self.b, self.dual.value(self.b, self.f)) else "paused"
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def _shrink(self) -> bool:
+        """Set aside the multipliers that no violating pair can contain; False if too few are."""
+        m = self.m
+        u, down = m.f + m.rise, m.f + m.fall
+        keep = np.empty(len(m.b), dtype=bool)
+        for first, last in pairwise(self.chunks.starts[self.chunks.group_starts]):
+            g = slice(first, last)
+            keep[g] = (u[g] >= down[g].min()) | (down[g] <= u[g].max())
+        kept = np.flatnonzero(keep)
+        if len(kept) > SHRINK_SHARE * len(m.b):
+            return False
+        self._write_back()
+        self.cache.restrict(kept)
+        self._take_columns(self.active[kept], m.b[kept], m.f[kept])
+        return True
+
+    def _write_back(self) -> None:
+        if self.m.b is not self.b:
+            self.b[self.active], self.f[self.active] = self.m.b, self.m.f
+
+    def _restore_columns(self) -> None:
+        """Residuals of the columns set aside, and all columns again, with an empty cache."""
+        aside = np.ones(self.dual.n, dtype=bool)
+        aside[self.active] = False
+        rest, used = np.flatnonzero(aside), np.flatnonzero(self.b)
+        sums = self.source.weighted_sums(rest, used, self.b[used])
+        self.f[rest] = self.dual.t[rest] - self.ridge[rest] * self.b[rest] - sums
+        self.rows_made += self.cache.made
+        self.cache = RowCache(self.source, self.budget, 4 * BATCH_ROWS)
+        self._take_columns(np.arange(self.dual.n), self.b, self.f)
+
+    def polish(self) -> None:
+        """The last digits of the multipliers, where the rows of those inside the box are at hand."""
+        free = np.flatnonzero(self.dual.is_free(self.b))
+        cache = self.cache
+        missing = free[cache.slot_of[free] < 0]
+        if len(missing):
+            if cache.capacity < len(free):
+                return
+            cache.fetch(missing, self.steps)
+        if (cache.slot_of[free] < 0).any():
+            return
+
+        def rows(wanted: Indices) -> Doubles:
+            absent = wanted[cache.slot_of[wanted] < 0]
+            if len(absent):
+                cache.fetch(absent, self.steps)
+            return cache.Q[cache.slot_of[wanted]]
+
+        b, f = polish_multipliers(self.dual, rows, self.b, self.f, self.ridge)
+        self.b[:], self.f[:] = b, f
+        set_all_shifts(b, self.m.low, self.m.high, self.dual.tube_width, self.m.rise, self.m.fall)
+
+    def solution(self, reason: str) -> DualSolution:
+        """What was found."""
+        dual, b, f = self.dual, self.b, self.f
+        offsets = dual.offsets(b, f)
+        return DualSolution(
+            b=b,
+            f=f,
+            offsets=offsets,
+            value=dual.value(b, f),
+            gap=dual.gap(b, f, offsets),
+            violation=dual.violation(b, f),
+            steps=self.steps,
+            rows_made=self.rows_made + self.cache.made,
+            reason=reason,
+            support=np.flatnonzero(b),
+        )
+
+
+def _chunks(active: Indices, groups: list[slice]) -> Chunks:
+    """Chunks of the columns that are worked on; none crosses from one group to the next."""
+    ends = np.searchsorted(active, [g.stop for g in groups])
+    starts, group_starts, at = [0], [0], 0
+    for end in ends:
+        starts += [*range(at + CHUNK_COLUMNS, int(end), CHUNK_COLUMNS), int(end)]
+        group_starts.append(len(starts) - 1)
+        at = int(end)
+    count = len(starts) - 1
+    return Chunks(np.array(starts), np.array(group_starts), np.empty(count), np.empty(count), np.empty(count))

@@ -1,0 +1,300 @@
+"""Compiled steps of sequential minimal optimisation; the problem and its symbols are in `kernel_dual`.
+
+Which multipliers may rise or fall is coded as a shift: u_i = f_i + rise_i and l_i = f_i + fall_i, with -BARRED and
++BARRED where they may not. Then both choices of the working pair are maxima of plain sums, which vectorise; columns are
+worked through in chunks whose extremes are kept, so that a search for an index reads one chunk. A loop ends when rows
+of the Gram matrix are missing, with a list of those it will want; the caller fills them in and calls again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.types import Array, Doubles, Indices, Matrix
+
+BARRED = 1e30  # the shift of a multiplier at its bound; residuals are far smaller
+CHUNK_COLUMNS = 512  # columns whose extremes are kept as one
+MIN_CURVATURE = 1e-12  # along a pair; for kernels that are not positive definite, and equal rows
+
+CONVERGED, ROWS_MISSING, PAUSED = 0, 1, 2  # why the loops return
+STEPS, WANTED = 0, 1  # slots of `counters`: steps taken, rows listed in `wanted`
+
+
+class Multipliers(NamedTuple):
+    """The columns that are worked on, by position; arrays change in place."""
+
+    b: Doubles
+    f: Doubles  # residuals t - (G + R) b
+    low: Doubles
+    high: Doubles
+    ridge: Doubles
+    diagonal: Array  # of G + R; this and the shifts are of the type of the rows
+    rise: Array
+    fall: Array
+
+
+class CachedRows(NamedTuple):
+    """Rows of G that are at hand."""
+
+    Q: Matrix  # (slots, columns)
+    slot_of: Indices  # per column, -1 where its row is not at hand
+    last_use: Indices  # per slot, the step
+
+
+class Chunks(NamedTuple):
+    """Runs of columns, and the runs of them that are groups."""
+
+    starts: Indices
+    group_starts: Indices  # in chunks
+    tops: Doubles
+    bottoms: Doubles
+    gains: Doubles
+
+
+@jit(error_model="numpy")
+def set_shifts(i, b, low, high, tube_width, rise, fall):
+    """The shifts of multiplier i: what the tube adds to its slopes, or that it is barred."""
+    rise[i] = -BARRED if b[i] >= high[i] else (-tube_width if b[i] >= 0.0 else tube_width)
+    fall[i] = BARRED if b[i] <= low[i] else (-tube_width if b[i] > 0.0 else tube_width)
+
+
+@jit(error_model="numpy")
+def set_all_shifts(b, low, high, tube_width, rise, fall):
+    """The shifts of all multipliers."""
+    for i in range(len(b)):
+        set_shifts(i, b, low, high, tube_width, rise, fall)
+
+
+@jit(fastmath=FAST, error_model="numpy", reference_counting=False)
+def find_extremes(f, rise, fall, starts, tops, bottoms):
+    """The largest u and the smallest l of each chunk."""
+    for c in range(len(tops)):
+        at, end, top, bottom = starts[c], starts[c + 1], -1e300, 1e300
+        fs, ups, downs = f[at:end], rise[at:end], fall[at:end]
+        for t in range(end - at):
+            top = max(top, fs[t] + ups[t])
+            bottom = min(bottom, fs[t] + downs[t])
+        tops[c], bottoms[c] = top, bottom
+
+
+@jit(fastmath=FAST, error_model="numpy", reference_counting=False)
+def move_pair(f, Q, first, second, step, rise, fall, starts, tops, bottoms):
+    """f -= step (row `first` - row `second` of Q), and the extremes of each chunk afterwards."""
+    for c in range(len(tops)):
+        at, end, top, bottom = starts[c], starts[c + 1], -1e300, 1e300
+        fs, ups, downs, one, two = f[at:end], rise[at:end], fall[at:end], Q[first, at:end], Q[second, at:end]
+        for t in range(end - at):
+            v = fs[t] - step * np.float64(one[t] - two[t])
+            fs[t] = v
+            top = max(top, v + ups[t])
+            bottom = min(bottom, v + downs[t])
+        tops[c], bottoms[c] = top, bottom
+
+
+@jit(fastmath=FAST, error_model="numpy", reference_counting=False)
+def move_one(f, Q, row, step, rise, fall, starts, tops, bottoms):
+    """f -= step (a row of Q), and the extremes of each chunk afterwards."""
+    for c in range(len(tops)):
+        at, end, top, bottom = starts[c], starts[c + 1], -1e300, 1e300
+        fs, ups, downs, one = f[at:end], rise[at:end], fall[at:end], Q[row, at:end]
+        for t in range(end - at):
+            v = fs[t] - step * np.float64(one[t])
+            fs[t] = v
+            top = max(top, v + ups[t])
+            bottom = min(bottom, v + downs[t])
+        tops[c], bottoms[c] = top, bottom
+
+
+@jit(fastmath=FAST, error_model="numpy", reference_counting=False)
+def find_gains(f, Q, row, diagonal, own, top, least, fall, starts, first, last, gains):
+    """The largest gain of a partner in each of the chunks first..last."""
+    for c in range(last - first):
+        at, end, best = starts[first + c], starts[first + c + 1], diagonal.dtype.type(0)
+        fs, downs, squares, one = f[at:end], fall[at:end], diagonal[at:end], Q[row, at:end]
+        for t in range(end - at):
+            d = max(diagonal.dtype.type(top - fs[t]) - downs[t], diagonal.dtype.type(0))
+            a = max(own + squares[t] - (one[t] + one[t]), least)
+            best = max(best, d * d / a)
+        gains[first + c] = best
+
+
+@jit(error_model="numpy", reference_counting=False)
+def best_partner(f, Q, row, diagonal, own, top, least, fall, start, stop):
+    """The partner with the largest gain in one chunk."""
+    best, at = -1.0, start
+    for t in range(start, stop):
+        d = max(top - (f[t] + fall[t]), 0.0)
+        gain = d * d / max(own + diagonal[t] - 2 * Q[row, t], least)
+        if gain > best:
+            best, at = gain, t
+    return at
+
+
+@jit(error_model="numpy", reference_counting=False)
+def best_riser(f, rise, start, stop):
+    """The multiplier with the largest u in one chunk."""
+    best, at = f[start] + rise[start], start
+    for t in range(start + 1, stop):
+        if f[t] + rise[t] > best:
+            best, at = f[t] + rise[t], t
+    return at
+
+
+@jit(error_model="numpy", reference_counting=False)
+def largest(values, first, last):
+    """Index of the largest of values[first:last]."""
+    best, at = values[first], first
+    for c in range(first + 1, last):
+        if values[c] > best:
+            best, at = values[c], c
+    return at
+
+
+@jit(error_model="numpy", reference_counting=False)
+def widest_group(tops, bottoms, group_starts):
+    """The group of multipliers with the largest violation, its violation, and the chunk of its largest u."""
+    group, violation, chunk = 0, -1e300, 0
+    for g in range(len(group_starts) - 1):
+        at = largest(tops, group_starts[g], group_starts[g + 1])
+        bottom = 1e300
+        for c in range(group_starts[g], group_starts[g + 1]):
+            bottom = min(bottom, bottoms[c])
+        if tops[at] - bottom > violation:
+            group, violation, chunk = g, tops[at] - bottom, at
+    return group, violation, chunk
+
+
+@jit(error_model="numpy", reference_counting=False)
+def room_above(b, high, tube_width):
+    """Where a rising multiplier has to stop: its bound, or the kink at zero."""
+    return 0.0 if tube_width > 0.0 and b < 0.0 else high
+
+
+@jit(error_model="numpy", reference_counting=False)
+def room_below(b, low, tube_width):
+    """Where a falling multiplier has to stop."""
+    return 0.0 if tube_width > 0.0 and b > 0.0 else low
+
+
+@jit(error_model="numpy", reference_counting=False)
+def list_candidates(
+    values, chunk, first, last, f, Q, row, diagonal, own, top, least, rise, fall, starts, slot_of, wanted
+):
+    """Fill `wanted` behind its first entry: the best candidates of the most promising other chunks, rows not at hand.
+
+    With row < 0 they are risers by u, else partners of that row by gain. `values` is scratch. Returns how many there
+    are.
+    """
+    count = 1
+    values[chunk] = -BARRED
+    for _ in range(len(wanted) - 1):
+        c = largest(values, first, last)
+        if values[c] <= (0.0 if row >= 0 else -0.5 * BARRED):
+            break
+        values[c] = -BARRED
+        if row >= 0:
+            t = best_partner(f, Q, row, diagonal, own, top, least, fall, starts[c], starts[c + 1])
+        else:
+            t = best_riser(f, rise, starts[c], starts[c + 1])
+        if slot_of[t] < 0 and t != wanted[0]:
+            wanted[count] = t
+            count += 1
+    return count
+
+
+@jit(error_model="numpy", reference_counting=False)
+def pair_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps):
+    """Steps along pairs, until none violates the optimality conditions by `tol`, rows are missing, or `max_steps`."""
+    Q, slot_of = rows.Q, rows.slot_of
+    while True:
+        group, violation, chunk = widest_group(chunks.tops, chunks.bottoms, chunks.group_starts)
+        if violation < tol:
+            return CONVERGED
+        if counters[STEPS] >= max_steps:
+            return PAUSED
+        first, last = chunks.group_starts[group], chunks.group_starts[group + 1]
+        i = best_riser(m.f, m.rise, chunks.starts[chunk], chunks.starts[chunk + 1])
+        top, own = m.f[i] + m.rise[i], m.diagonal[i]
+        if slot_of[i] < 0:
+            wanted[0] = i
+            for c in range(first, last):
+                chunks.gains[c] = chunks.tops[c]
+            counters[WANTED] = list_candidates(
+                chunks.gains, chunk, first, last, m.f, Q, -1, m.diagonal, own, top, least, m.rise, m.fall,
+                chunks.starts, slot_of, wanted,
+            )  # fmt: skip
+            return ROWS_MISSING
+        si = slot_of[i]
+        rows.last_use[si] = counters[STEPS]
+        find_gains(m.f, Q, si, m.diagonal, own, top, least, m.fall, chunks.starts, first, last, chunks.gains)
+        chunk = largest(chunks.gains, first, last)
+        if chunks.gains[chunk] <= 0.0:
+            return CONVERGED  # rounding leaves nothing to gain
+        j = best_partner(
+            m.f, Q, si, m.diagonal, own, top, least, m.fall, chunks.starts[chunk], chunks.starts[chunk + 1]
+        )
+        if slot_of[j] < 0:
+            wanted[0] = j
+            counters[WANTED] = list_candidates(
+                chunks.gains, chunk, first, last, m.f, Q, si, m.diagonal, own, top, least, m.rise, m.fall,
+                chunks.starts, slot_of, wanted,
+            )  # fmt: skip
+            return ROWS_MISSING
+        sj = slot_of[j]
+        rows.last_use[sj] = counters[STEPS]
+        counters[STEPS] += 1
+        curvature = np.float64(Q[si, i]) - Q[si, j] - Q[sj, i] + Q[sj, j] + m.ridge[i] + m.ridge[j]
+        step = take_step(m, i, j, (top - (m.f[j] + m.fall[j])) / max(curvature, np.float64(least)), tube_width)
+        move_pair(m.f, Q, si, sj, step, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
+
+
+@jit(error_model="numpy", reference_counting=False)
+def take_step(m, i, j, step, tube_width):
+    """Let b_i rise and b_j fall by at most `step`, as far as bounds and kinks allow; returns the step taken."""
+    above, below = room_above(m.b[i], m.high[i], tube_width), room_below(m.b[j], m.low[j], tube_width)
+    room_i, room_j = above - m.b[i], m.b[j] - below
+    step = min(step, room_i, room_j)
+    m.b[i] = above if step == room_i else m.b[i] + step
+    m.b[j] = below if step == room_j else m.b[j] - step
+    set_shifts(i, m.b, m.low, m.high, tube_width, m.rise, m.fall)
+    set_shifts(j, m.b, m.low, m.high, tube_width, m.rise, m.fall)
+    m.f[i] -= step * m.ridge[i]
+    m.f[j] += step * m.ridge[j]
+    return step
+
+
+@jit(error_model="numpy", reference_counting=False)
+def single_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps):
+    """The same for multipliers without an equality: one at a time, the one with the largest gain."""
+    while True:
+        violation, best, i = 0.0, -1.0, 0
+        for t in range(len(m.b)):
+            v = max(m.f[t] + m.rise[t], -(m.f[t] + m.fall[t]))
+            violation = max(violation, v)
+            if v > 0.0 and v * v / max(m.diagonal[t], least) > best:
+                best, i = v * v / max(m.diagonal[t], least), t
+        if violation < tol or best <= 0.0:
+            return CONVERGED
+        if counters[STEPS] >= max_steps:
+            return PAUSED
+        si = rows.slot_of[i]
+        if si < 0:
+            wanted[0], counters[WANTED] = i, 1
+            return ROWS_MISSING
+        rows.last_use[si] = counters[STEPS]
+        counters[STEPS] += 1
+        up = m.f[i] + m.rise[i] > 0.0
+        slope = m.f[i] + (m.rise[i] if up else m.fall[i])
+        end = room_above(m.b[i], m.high[i], tube_width) if up else room_below(m.b[i], m.low[i], tube_width)
+        step = slope / max(np.float64(rows.Q[si, i]) + m.ridge[i], np.float64(least))
+        if abs(step) >= abs(end - m.b[i]):
+            step = end - m.b[i]
+            m.b[i] = end
+        else:
+            m.b[i] += step
+        set_shifts(i, m.b, m.low, m.high, tube_width, m.rise, m.fall)
+        m.f[i] -= step * m.ridge[i]
+        move_one(m.f, rows.Q, si, step, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)

@@ -1,0 +1,150 @@
+"""What a kernel machine learns: a sum of kernels at its support vectors.
+
+f(x) = sum over i of  coef_i k(x_i, x)  +  intercept
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from fivefold.core.parallel import map_items
+from fivefold.core.types import Array, Doubles, Indices, Matrix, Table
+from fivefold.kernels.row_cache import BLOCK_COLUMNS, BLOCK_ROWS, diagonal_of
+from fivefold.kernels.row_source_loops import (
+    GaussianRule64,
+    LinearRule,
+    PolynomialRule,
+    Rule,
+    SigmoidRule,
+    apply_to_block,
+)
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """A kernel by its name and numbers, or a function of two collections of objects."""
+
+    name: str  # "linear", "poly", "rbf", "sigmoid", "precomputed" or "function"
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+    function: Any = None  # k(X, Y) -> matrix, for "function"
+
+    @property
+    def rule(self) -> Rule:
+        """The kernel as the loops take it."""
+        if self.name == "linear":
+            return LinearRule(1.0)
+        if self.name == "poly":
+            return PolynomialRule(float(self.gamma), float(self.coef0), int(self.degree))
+        if self.name == "sigmoid":
+            return SigmoidRule(float(self.gamma), float(self.coef0))
+        return GaussianRule64(float(self.gamma))
+
+    def matrix(self, objects: Any, others: Any) -> Matrix:
+        """Answers of the function, as a matrix of float64."""
+        K = self.function(objects, others)
+        return np.asarray(K.toarray() if issparse(K) else K, dtype=np.float64)
+
+    def diagonal(self, X: Table) -> Doubles:
+        """k(x, x) of rows of a table, or of objects."""
+        if self.name == "function":
+            return np.array([self.matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.einsum("ij,ij->i", X, X)
+        return diagonal_of(self.rule, squares.astype(np.float64))
+
+    def sums(self, X: Table, Z: Table, W: Doubles) -> Doubles:
+        """sum over j of k(x_i, z_j) W_j: (n, outputs), in float64."""
+        if self.name == "function":
+            return self.matrix(X, Z) @ W
+        if self.name == "linear":
+            return np.asarray(X @ (Z.T @ W), dtype=np.float64)
+        if issparse(X) or issparse(Z):
+            return _sparse_sums(self.rule, X, Z, W)
+        return _dense_sums(self.rule, X, Z, W)
+
+
+@dataclass(frozen=True)
+class SupportExpansion:
+    """The support vectors of one machine, or of one per pair of classes, with their coefficients."""
+
+    kernel: KernelChoice
+    support: Indices  # rows of fit
+    support_vectors: Any  # rows of the table; (0, 0) where the kernel was precomputed
+    objects: Any  # what the function of a kernel is applied to, at the support vectors; None otherwise
+    dual_coef: Any  # (K - 1, support vectors); a sparse matrix for a sparse table
+    intercept: Array  # one number per machine
+    n_support: Indices  # per class
+    n_iter: Any  # an array where scikit-learn has one
+    fit_status: int  # 0 if the solver converged
+    shape_fit: tuple[int, ...]
+    dtype: Any
+    duality_gap: Array  # one number per machine
+    objective: Array
+    platt: Matrix | None = None  # (pairs, 2): probability 1 / (1 + exp(A f + B)) of the first class of a pair
+
+    def coefficients(self) -> Doubles:
+        """The coefficients as an array."""
+        coef = self.dual_coef.toarray() if issparse(self.dual_coef) else self.dual_coef
+        return np.asarray(coef, dtype=np.float64)
+
+    def outputs(self, X: Table, W: Doubles) -> Doubles:
+        """Sums of kernels (n, outputs) with weights W (support vectors, outputs), and the intercepts."""
+        if self.kernel.name == "precomputed":
+            return X[:, self.support] @ W + self.intercept
+        Z = self.support_vectors if self.objects is None else self.objects
+        if not len(self.support):
+            return np.zeros((_count(X), W.shape[1])) + self.intercept
+        return self.kernel.sums(X, Z, W) + self.intercept
+
+    def linear_coefficients(self, W: Doubles) -> Any:
+        """The weights of the columns where the kernel is linear: W' Z."""
+        coef = W.T @ self.support_vectors
+        return coef
+
+
+def _count(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _dense_sums(rule: Rule, X: Matrix, Z: Matrix, W: Doubles) -> Doubles:
+    X, Z = X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False)
+    centre = Z.mean(axis=0) if isinstance(rule, GaussianRule64) else None
+    if centre is not None:
+        Z = Z - centre
+    ZT, half = np.ascontiguousarray(Z.T), 0.5 * np.einsum("ij,ij->i", Z, Z)
+    out = np.zeros((len(X), W.shape[1]))
+
+    def part(i: int) -> None:
+        rows = X[i * BLOCK_ROWS : (i + 1) * BLOCK_ROWS]
+        if centre is not None:
+            rows = rows - centre
+        own = 0.5 * np.einsum("ij,ij->i", rows, rows)
+        for first in range(0, len(Z), BLOCK_COLUMNS):
+            last = min(len(Z), first + BLOCK_COLUMNS)
+            S = rows @ ZT[:, first:last]
+            apply_to_block(rule, S, own, half[first:last], S)
+            out[i * BLOCK_ROWS : i * BLOCK_ROWS + len(rows)] += S @ W[first:last]
+
+    map_items(part, -(-len(X) // BLOCK_ROWS))
+    return out
+
+
+def _sparse_sums(rule: Rule, X: Table, Z: Table, W: Doubles) -> Doubles:
+    half = 0.5 * np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
+    ZT = Z.T.tocsr().astype(np.float64)
+    out = np.zeros((X.shape[0], W.shape[1]))
+
+    def part(i: int) -> None:
+        rows = X[i * BLOCK_ROWS : (i + 1) * BLOCK_ROWS]
+        own = 0.5 * np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+        S = np.ascontiguousarray((rows @ ZT).toarray(), dtype=np.float64)
+        apply_to_block(rule, S, own, half.astype(np.float64), S)
+        out[i * BLOCK_ROWS : i * BLOCK_ROWS + rows.shape[0]] = S @ W
+
+    map_items(part, -(-X.shape[0] // BLOCK_ROWS))
+    return out

@@ -1,0 +1,211 @@
+"""One machine per pair of classes, and answers of rows left out, for probabilities.
+
+In the pair (i, j), i before j, rows of class i are positive and stand first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from fivefold.core.parallel import map_items
+from fivefold.core.types import Codes, Doubles, Indices, Matrix, Rng
+from fivefold.kernels.row_cache import RowSource
+from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
+from fivefold.optim.dual.smo import Monitor, minimise_dual
+from fivefold.svm.support.platt_scaling import fit_sigmoid
+from fivefold.svm.support.training import TrainingRows
+
+PLATT_FOLDS = 5
+MIN_POOLED_ROWS = 600  # rows per pair: smaller pairs are fitted in less time than a thread takes to start
+MAX_POOLED_ROWS = 4000  # rows per pair: larger pairs use all threads themselves
+
+MakeDual = Callable[[Doubles, Doubles], KernelDual]  # from the signs and the weights of the rows
+# multipliers of the machine and its intercept, from the solution and the pair of classes
+ReadOff = Callable[[DualSolution, tuple[int, int]], tuple[Doubles, float]]
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """Settings of the descent, as the estimators have them."""
+
+    tol: float
+    max_iter: int
+    cache_bytes: float
+    shrinking: bool
+
+    def solve(
+        self,
+        dual: KernelDual,
+        source: RowSource,
+        start: Doubles | None = None,
+        residuals: Doubles | None = None,
+        monitor: Monitor | None = None,
+    ) -> DualSolution:
+        """The minimum of the dual problem."""
+        return minimise_dual(
+            dual, source, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
+            shrinking=self.shrinking, start=start, residuals=residuals, monitor=monitor,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PairMachine:
+    """The machine of one pair of classes."""
+
+    rows: Indices
+    b: Doubles  # coefficients of the rows
+    intercept: float
+    solution: DualSolution
+    platt: tuple[float, float] | None
+
+
+Report = Callable[[list[PairMachine], float], bool]  # machines so far and a value; True ends the fit
+
+
+@dataclass(frozen=True)
+class PairTraining:
+    """How machines of pairs of classes are fitted."""
+
+    training: TrainingRows
+    y: Codes
+    w: Doubles
+    K: int
+    make_dual: MakeDual
+    read_off: ReadOff
+    options: SolverOptions
+    rng: Rng | None  # with it sigmoids are fitted too
+
+    def fit(self, report: Report) -> tuple[list[PairMachine], str]:
+        """Machines of all pairs in lexicographic order, and why the last one ended; interrupted, the rest are idle."""
+        pairs = list(combinations(range(self.K), 2))
+        members: list[Indices] = [np.flatnonzero(self.y == k) for k in range(self.K)]
+        seeds = [None] * len(pairs) if self.rng is None else list(self.rng.randint(2**31 - 1, size=len(pairs)))
+        training = self.training.with_gram() if self.K > 2 else self.training
+        machines = [self._idle(members, pair) for pair in pairs]
+
+        def fit_one(p: int, monitor: Monitor | None = None) -> PairMachine:
+            return self._fit_pair(training, members, pairs[p], seeds[p], monitor)
+
+        if len(pairs) > 1 and MIN_POOLED_ROWS * self.K <= 2 * len(self.y) <= MAX_POOLED_ROWS * self.K:
+            machines = map_items(fit_one, len(pairs))
+        reason = "converged"
+        for p in range(len(pairs)):
+            if machines[p].solution.reason == "idle":
+                machines[p] = fit_one(p, lambda b, value: report(machines, value))
+                reason = machines[p].solution.reason
+            if reason in ("interrupted", "stopped"):
+                break
+            try:
+                if report(machines, machines[p].solution.value):
+                    reason = "stopped"
+            except KeyboardInterrupt:
+                reason = "interrupted"
+            if reason in ("interrupted", "stopped"):
+                break
+        return machines, reason
+
+    def _idle(self, members: list[Indices], pair: tuple[int, int]) -> PairMachine:
+        """A machine that answers with the heavier class."""
+        rows = np.concatenate([members[pair[0]], members[pair[1]]])
+        side = 1.0 if self.w[members[pair[0]]].sum() > self.w[members[pair[1]]].sum() else -1.0
+        zero = np.zeros(len(rows))
+        nothing = DualSolution(zero, zero, np.zeros(1), 0.0, np.inf, np.inf, 0, 0, "idle")
+        return PairMachine(rows, zero, side, nothing, None)
+
+    def _fit_pair(
+        self,
+        training: TrainingRows,
+        members: list[Indices],
+        pair: tuple[int, int],
+        seed: int | None,
+        monitor: Monitor | None,
+    ) -> PairMachine:
+        first, second = members[pair[0]], members[pair[1]]
+        rows = np.concatenate([first, second])
+        sign = np.repeat([1.0, -1.0], [len(first), len(second)])
+        source = training.source(rows)
+        w = self.w[rows]
+        solution = self.options.solve(self.make_dual(sign, w), source, monitor=monitor)
+        b, intercept = self.read_off(solution, pair)
+        platt = None
+        if seed is not None and solution.reason == "converged":
+            folds = np.random.RandomState(seed)
+            answers = self._left_out_answers(sign, w, source, solution, pair, folds)
+            platt = fit_sigmoid(answers, sign > 0, w)
+        return PairMachine(rows, b, intercept, solution, platt)
+
+    def _left_out_answers(
+        self, sign: Doubles, w: Doubles, source: RowSource, whole: DualSolution, pair: tuple[int, int], rng: Rng
+    ) -> Doubles:
+        """Answer to each row of machines fitted without its fold, each started at the solution of all rows.
+
+        A row is left out by a box of width zero; its residual, which the descent keeps anyhow, gives the answer.
+        """
+        n = len(sign)
+        fold = np.empty(n, dtype=np.int64)
+        fold[rng.permutation(n)] = np.arange(n) * PLATT_FOLDS // n
+        answers = np.zeros(n)
+        for k in range(PLATT_FOLDS):
+            out = fold == k
+            if not (kept := ~out).any() or (sign[kept] > 0).all() or (sign[kept] < 0).all():
+                answers[out] = sign[kept][0] if kept.any() else 0.0
+                continue
+            dual = self.make_dual(sign, np.where(out, 0.0, w))
+            start = dual.start if dual.start is not None else _without_rows(whole.b, out, dual, whole.f)
+            changed = np.flatnonzero(start != whole.b)
+            residuals = whole.f - source.weighted_sums(np.arange(n), changed, (start - whole.b)[changed])
+            found = self.options.solve(dual, source, start, residuals)
+            b, intercept = self.read_off(found, pair)
+            largest = int(np.abs(found.b).argmax())
+            scale = b[largest] / found.b[largest] if found.b[largest] else 1.0
+            answers[out] = scale * (dual.t - found.f)[out] + intercept
+        return answers
+
+
+def _without_rows(b: Doubles, out: Indices, dual: KernelDual, f: Doubles) -> Doubles:
+    """b with zeros for the rows left out, and sums of zero again by changing as few others as possible."""
+    start = np.where(out, 0.0, b)
+    excess = float(start.sum())
+    room = start - dual.low if excess > 0 else dual.high - start
+    inside = (start > dual.low) & (start < dual.high)
+    order = np.lexsort((np.abs(f - np.median(f[inside]) if inside.any() else f), ~inside))
+    give = np.cumsum(room[order])
+    taken = np.clip(abs(excess) - (give - room[order]), 0.0, room[order])
+    start[order] -= np.sign(excess) * taken
+    return start
+
+
+def class_layout(machines: list[PairMachine], y: Codes, K: int) -> tuple[Indices, Indices, Matrix]:
+    """Support rows class by class, their number per class, and coefficients (K - 1, support vectors).
+
+    The column of a support vector of class i holds its coefficient in the pair with class j in row j - 1 if i < j, else
+    j.
+    """
+    used = np.zeros(len(y), dtype=bool)
+    for machine in machines:
+        used[machine.rows[machine.b != 0]] = True
+    support = np.concatenate([np.flatnonzero(used & (y == k)) for k in range(K)])
+    place = np.full(len(y), -1)
+    place[support] = np.arange(len(support))
+    coef = np.zeros((K - 1, len(support)))
+    for (i, j), machine in zip(combinations(range(K), 2), machines, strict=True):
+        rows, b = machine.rows[machine.b != 0], machine.b[machine.b != 0]
+        first = y[rows] == i
+        coef[j - 1, place[rows[first]]] = b[first]
+        coef[i, place[rows[~first]]] = b[~first]
+    return support, np.bincount(y[support], minlength=K), coef
+
+
+def pair_weights(coef: Matrix, n_support: Indices) -> Doubles:
+    """The coefficients of each pair as a column (support vectors, pairs)."""
+    K = len(n_support)
+    code = np.repeat(np.arange(K), n_support)
+    W = np.zeros((len(code), K * (K - 1) // 2))
+    for p, (i, j) in enumerate(combinations(range(K), 2)):
+        W[code == i, p] = coef[j - 1, code == i]
+        W[code == j, p] = coef[i, code == j]
+    return W
