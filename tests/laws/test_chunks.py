@@ -1,16 +1,71 @@
-"""Statistics summed over chunks are those of the whole: streamed, by Dask in this process, and on a cluster."""
+"""A table in chunks gives what the same table in memory gives: from files, arrays, functions, Dask, a cluster."""
 
+import os
 import warnings
+from itertools import pairwise
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster, get_worker
-from family_tables import K, anywhere, assert_same, groups, precision, weights
+from distributed import Client, LocalCluster
+from family_tables import K, anywhere, assert_same, precision, weights
+from tables import CASES, build, named, outputs, table
 
-from fivefold.core.chunks import sum_over_chunks
-from fivefold.distributions.family import GroupWeights
+from fivefold.cluster import KMeans
+from fivefold.core.chunks.chunked_array import ChunkedArray, RowChunks, Rows, sum_over_chunks, uniform_by_row
+from fivefold.core.chunks.dask_source import DaskSource
+from fivefold.core.chunks.sources import IterableSource
+from fivefold.data import Chunks
+from fivefold.decomposition import PCA
+from fivefold.linear_model import LinearRegression, LogisticRegression, Ridge
+from fivefold.mixture import GaussianMixture
+from fivefold.naive_bayes import CategoricalNB, GaussianNB, MixedNB
+from fivefold.tree import DecisionTreeClassifier
+
+ROWS = 400
+CUTS = (0, 7, 150, 151, 260, ROWS)  # chunks of uneven sizes, one of them a single row
+CHUNK_CASES = [case for case in CASES if case[0].cls.takes.chunks]
+NEEDS_ALL_ROWS = {  # settings that a table in chunks refuses in words
+    "svd_solver": {"full", "arpack", "randomized", "gram"},
+    "init": {"random"},
+    "init_params": {"random_from_data"},
+    "scoring": {"neg_mean_absolute_error"},
+    "multi_class": {"crammer_singer"},
+    "loss": {"hinge"},
+    "penalty": {"l1"},
+}
+START_BY_ROWS = {"KMeans", "GaussianMixture", "Mixture"}  # seeds of chunks are drawn in another way: starts are given
+
+
+def cut(X):
+    return [X[lo:hi] for lo, hi in pairwise(CUTS)]
+
+
+def chunks(X):
+    return Chunks(lambda: cut(X))
+
+
+def is_summed(case):
+    return not any(value in NEEDS_ALL_ROWS.get(name, ()) for name, value in case[1].items())
+
+
+def given_start(case, X):
+    """The same start for chunks and memory, for methods that draw one."""
+    name, k = case[0].name, case[1].get("n_clusters", case[1].get("n_components", 2))
+    if name == "KMeans":
+        return {"init": X[:k], "n_init": 1, "n_clusters": k}
+    if name == "GaussianMixture":
+        kind = case[1].get("covariance_type", "full")
+        d = X.shape[1]
+        eye = {"full": np.stack([np.eye(d)] * k), "tied": np.eye(d), "diag": np.ones((k, d)), "spherical": np.ones(k)}
+        shares = {"weights_init": np.full(k, 1 / k), "means_init": X[:k], "precisions_init": eye[kind]}
+        return {**shares, "n_components": k}
+    return {"n_components": 1} if name == "Mixture" else {}
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +81,22 @@ def cluster():
             yield client
 
 
+def row_chunks(source, R, lengths):
+    starts = tuple(np.cumsum((0, *lengths)).tolist())
+
+    def admit(where, X, y, w):
+        return Rows(np.asarray(X), np.asarray(y), np.ones(len(X)), 0)
+
+    rows = RowChunks(source, R, None, admit, tuple(lengths), starts, {})
+    return ChunkedArray(rows, lambda rows: rows.X, np.ones((1, 1))), ChunkedArray(rows, lambda rows: rows.y, R[:1])
+
+
 @anywhere
-def test_a_stream_of_chunks_sums_to_the_whole(family, X):
+def test_statistics_of_chunks_sum_to_those_of_the_whole(family, X):
     R = weights(len(X))
-    chunks = ((X[lo : lo + 37], R[lo : lo + 37]) for lo in range(0, len(X), 37))
-    assert_same(sum_over_chunks(family.stats, chunks), family.stats(X, R), precision(X))
+    parts = [X[lo : lo + 37] for lo in range(0, len(X), 37)]
+    Z, S = row_chunks(IterableSource(lambda: parts, 1 << 20), R, [len(part) for part in parts])
+    assert_same(sum_over_chunks(family.stats, Z, S), family.stats(X, R), precision(X))
 
 
 @anywhere
@@ -40,36 +106,265 @@ def test_arrays_are_taken_whole(family, X):
 
 @anywhere
 def test_a_cluster_sums_to_what_memory_holds(family, X, cluster):
-    R, table = weights(len(X)), da.from_array(X, chunks=(64, 2))  # chunks of some rows and some columns
-    assert_same(
-        sum_over_chunks(family.stats, table, da.from_array(R, chunks=(50, K))), family.stats(X, R), precision(X)
-    )
-    codes = groups(len(X))
-    spread = GroupWeights(da.from_array(codes.codes, chunks=80), da.from_array(codes.weights, chunks=80), K)
-    assert_same(sum_over_chunks(family.stats, table, spread), family.stats(X, codes), precision(X))
+    R, spread = weights(len(X)), da.from_array(X, chunks=(64, 2))  # chunks of some rows and some columns
+    source = DaskSource(spread)
+    Z, S = row_chunks(source, R, source.lengths)
+    assert_same(sum_over_chunks(family.stats, Z, S), family.stats(X, R), precision(X))
+    assert S.shape == (len(X), K)
 
 
-def test_both_workers_take_part(cluster):
-    def stats(X, R):
-        return (get_worker().address,)
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+@pytest.mark.parametrize("case", CHUNK_CASES, ids=named)
+def test_chunks_of_uneven_sizes_give_what_memory_gives(case, weighted):
+    X, y = table(case, n=ROWS)
+    if not is_summed(case):
+        with pytest.raises((ValueError, TypeError), match="chunks|memory"):
+            build(case).fit(chunks(X), y)
+        return
+    w = np.random.RandomState(1).randint(0, 4, ROWS) * 0.5
+    takes_weights = "sample_weight" in case[0].cls.fit.__code__.co_varnames or case[0].name != "PCA"
+    given = {"sample_weight": w} if weighted and takes_weights and "sample weights" in case[0].abilities else {}
+    start = given_start(case, X)
+    model, whole = build(case, **start), build(case, **start)
+    model.fit(chunks(X), y, **given)
+    whole.fit(X, y, **given)
+    said, wanted = outputs(model, chunks(X)), outputs(whole, X)
+    for name in wanted:
+        if wanted[name].dtype.kind != "f":
+            assert (said[name] == wanted[name]).all(), name
+            continue
+        scale = np.abs(wanted[name][np.isfinite(wanted[name])]).max(initial=1e-300)
+        np.testing.assert_allclose(said[name], wanted[name], rtol=1e-8, atol=1e-9 * scale, err_msg=name)
+    if hasattr(model, "score"):
+        assert model.score(chunks(X), y) == pytest.approx(whole.score(X, y), rel=1e-9)
 
-    where = sum_over_chunks(stats, da.zeros((40, 2), chunks=(1, 2)), np.ones((40, 1)))
-    assert len(where) == 40 and len(set(where)) == 2
+
+@pytest.mark.parametrize("case", [case for case in CHUNK_CASES if case[1] == case[0].card.given], ids=named)
+def test_one_chunk_gives_the_bytes_of_memory(case):
+    X, y = table(case, n=ROWS)
+    one, whole = build(case).fit(Chunks([X]), y), build(case).fit(X, y)
+    for name, wanted in outputs(whole, X).items():
+        assert outputs(one, X)[name].tobytes() == wanted.tobytes(), name
 
 
-@anywhere
-def test_dask_without_a_cluster_sums_to_what_memory_holds(family, X):
-    codes, table = groups(len(X)), da.from_array(X, chunks=(90, -1))
-    with dask.config.set(scheduler="threads"):
-        assert_same(sum_over_chunks(family.stats, table, codes), family.stats(X, codes), precision(X))
+@pytest.mark.parametrize("case", [case for case in CHUNK_CASES if case[1] == case[0].card.given], ids=named)
+def test_dask_gives_what_memory_gives_and_answers_lazily(case):
+    X, y = table(case, n=ROWS)
+    start = given_start(case, X)
+    spread, labels = da.from_array(X, chunks=(90, 2)), da.from_array(y, chunks=150)
+    with dask.config.set(scheduler="synchronous"):
+        model, whole = build(case, **start).fit(spread, labels), build(case, **start).fit(X, y)
+        for name, wanted in outputs(whole, X).items():
+            answer = getattr(model, name)(spread)
+            assert isinstance(answer, da.Array)
+            assert answer.shape == wanted.shape and answer.dtype == wanted.dtype, name
+            found = answer.compute()
+            if wanted.dtype.kind != "f":
+                assert (found == wanted).all(), name
+                continue
+            scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1e-300)
+            np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9 * scale, err_msg=name)
 
 
-def test_no_chunks_are_refused():
+@pytest.mark.parametrize("case", [case for case in CASES if not case[0].cls.takes.chunks][::9], ids=named)
+def test_methods_that_need_all_rows_say_so(case):
+    X, y = table(case, n=ROWS)
+    with pytest.raises(TypeError, match="chunks"):
+        build(case).fit(chunks(X), y)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of Parquet files with a column of text, targets and weights."""
+    frame = mixed_frame()
+    for i, (lo, hi) in enumerate(pairwise(CUTS)):
+        pq.write_table(pa.Table.from_pandas(frame.iloc[lo:hi]), tmp_path / f"part-{i}.parquet", row_group_size=50)
+    return tmp_path, frame
+
+
+def mixed_frame():
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame(rng.standard_normal((ROWS, 3)), columns=["a", "b", "c"])
+    frame["colour"] = np.array(["red", "green", "blue"])[rng.randint(3, size=ROWS)]
+    frame.loc[:160, "colour"] = "red"  # the other colours come in later chunks
+    frame["y"] = np.where(frame["a"] + rng.standard_normal(ROWS) > 0, "yes", "no")
+    frame["w"] = rng.randint(0, 3, ROWS) * 1.0
+    return frame
+
+
+def test_parquet_folders_have_names_categories_targets_and_weights(folder):
+    path, frame = folder
+    X = frame.drop(columns=["y", "w"])
+    model = MixedNB().fit(Chunks(path), "y", sample_weight="w")
+    whole = MixedNB().fit(X, frame["y"], sample_weight=frame["w"])
+    assert list(model.feature_names_in_) == list(X.columns)
+    assert model.categories_in_ == whole.categories_in_
+    np.testing.assert_allclose(model.predict_proba(Chunks(path)), whole.predict_proba(X), rtol=1e-10)
+    assert model.score(Chunks(path), "y") == whole.score(X, frame["y"])
+    numbers = Chunks(path, columns=["a", "b", "c", "y"])
+    near = LogisticRegression().fit(numbers, "y")
+    np.testing.assert_allclose(near.coef_, LogisticRegression().fit(X[["a", "b", "c"]], frame["y"]).coef_, rtol=1e-7)
+
+
+def test_dask_frames_have_names_and_categories(folder):
+    frame = folder[1]
+    X = frame.drop(columns=["y", "w"])
+    with dask.config.set(scheduler="synchronous"):
+        spread = dd.from_pandas(frame, npartitions=3)
+        model = MixedNB().fit(spread, "y", sample_weight="w")
+        whole = MixedNB().fit(X, frame["y"], sample_weight=frame["w"])
+        answer = model.predict_proba(spread)
+        assert isinstance(answer, da.Array)
+        np.testing.assert_allclose(answer.compute(), whole.predict_proba(X), rtol=1e-10)
+        columns = spread[["a", "b", "c"]]
+        model = Ridge().fit(columns, spread["w"])
+        np.testing.assert_allclose(model.coef_, Ridge().fit(X[["a", "b", "c"]], frame["w"]).coef_, rtol=1e-10)
+        assert model.score(columns, spread["w"]) == pytest.approx(
+            Ridge().fit(X[["a", "b", "c"]], frame["w"]).score(X[["a", "b", "c"]], frame["w"]), rel=1e-10
+        )
+
+
+def test_mapped_arrays_are_read_in_runs(tmp_path):
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((9000, 40)).astype(np.float32)
+    y = X @ rng.standard_normal(40) + rng.standard_normal(9000)
+    np.save(tmp_path / "X.npy", X)
+    small = Chunks(tmp_path / "X.npy", memory="2 MB")
+    assert len(small) == 9000 and sum(1 for _ in small) > 5
+    model, whole = LinearRegression().fit(small, y), LinearRegression().fit(X, y)
+    assert model.coef_.dtype == np.float32
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-5)
+    large = PCA().fit(small).transform(Chunks(X, memory="1 MiB"))
+    assert isinstance(large, np.memmap)  # more bytes than may be in memory
+    np.testing.assert_allclose(large, PCA().fit(X).transform(X), atol=2e-4)
+
+
+def test_seeds_do_not_depend_on_how_the_rows_are_cut():
+    X, _ = table(CASES[0], n=ROWS)
+    several, two = chunks(X), Chunks([X[:200], X[200:]])
+    for start in ({"init": "k-means++"}, {"init": "random", "n_init": 2}):
+        one, other = (KMeans(5, random_state=3, **start).fit(t) for t in (several, two))
+        np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, rtol=1e-10)
+    parts = np.concatenate([uniform_by_row(7, lo, hi - lo) for lo, hi in pairwise(CUTS)])
+    assert (parts == uniform_by_row(7, 0, ROWS)).all()
+
+
+def test_seeds_of_chunks_find_separate_clusters():
+    rng = np.random.RandomState(0)
+    centres = 20.0 * rng.standard_normal((9, 3))
+    X = centres[rng.randint(9, size=ROWS)] + rng.standard_normal((ROWS, 3))
+    whole = KMeans(9, random_state=0, n_init=5).fit(X)
+    for seed in range(3):
+        assert KMeans(9, random_state=seed).fit(chunks(X)).inertia_ == pytest.approx(whole.inertia_, rel=1e-9)
+    model = GaussianMixture(3, random_state=0).fit(chunks(X))
+    assert np.isfinite(model.lower_bound_)
+
+
+def test_a_worker_that_dies_in_the_middle_of_a_fit_changes_nothing(cluster, tmp_path):
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((4000, 5))
+    y = (X[:, 0] + rng.standard_normal(4000) > 0).astype(int)
+    spread = da.from_array(X, chunks=(250, 5)).map_blocks(_deadly_block, str(tmp_path), dtype=X.dtype, meta=X[:0])
+    model, whole = LogisticRegression().fit(spread, y), LogisticRegression().fit(X, y)
+    assert (tmp_path / "died").exists()
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
+
+
+def _deadly_block(X, folder):
+    """The block; the worker that reads the fortieth dies."""
+    with open(f"{folder}/reads", "ab") as reads:
+        reads.write(b".")
+        count = reads.tell()
+    if count >= 40:
+        try:
+            open(f"{folder}/died", "x").close()
+        except FileExistsError:
+            return X
+        os._exit(1)
+    return X
+
+
+def test_bad_chunks_are_refused_with_their_place():
+    X, y = table(CASES[0], n=ROWS)
+    y = np.arange(ROWS) % 2
+    broken = [part.copy() for part in cut(X)]
+    broken[3][5, 1] = np.nan
+    with pytest.raises(
+        ValueError, match=r"chunk 3: LogisticRegression: column 1 contains NaN in 1 of 109 rows.*Impute"
+    ):
+        LogisticRegression().fit(Chunks(broken), y)
+    wide = [*cut(X)[:-1], np.hstack([cut(X)[-1]] * 2)]
+    with pytest.raises(ValueError, match=r"chunk 4: .*8 features"):
+        GaussianNB().fit(Chunks(wide), y)
+    mixed = [part.astype(np.float32) if i == 2 else part for i, part in enumerate(cut(X))]
+    with pytest.raises(ValueError, match=r"chunk 2: .*float32 here and float64 in the first chunk"):
+        GaussianNB().fit(Chunks(mixed), y)
+    with pytest.raises(ValueError, match="y has"):
+        GaussianNB().fit(chunks(X), y[:-3])
+    with pytest.raises(ValueError, match="y has more"):
+        GaussianNB().fit(chunks(X), np.append(y, 1))
+    with pytest.raises(ValueError, match="names a column, but the chunks are arrays"):
+        GaussianNB().fit(chunks(X), "target")
+    with pytest.raises(TypeError, match="function that returns it"):
+        Chunks(part for part in cut(X))
     with pytest.raises(ValueError, match="no chunks"):
-        sum_over_chunks(lambda X, R: R, iter(()))
+        GaussianNB().fit(Chunks(list), y)
+    with pytest.raises(ValueError, match="memory must be"):
+        Chunks(X, memory="a lot")
 
 
-def test_chunks_of_unknown_length_are_refused_with_the_cure():
-    table = da.from_array(np.arange(20.0).reshape(10, 2), chunks=5)
+def test_data_that_changes_between_passes_is_noticed():
+    X, _ = table(CASES[0], n=ROWS)
+    y = np.arange(ROWS) % 2
+    passes = []
+
+    def changing():
+        passes.append(1)
+        for i, part in enumerate(cut(X)):
+            yield part + (0.5 if i == 3 and len(passes) > 5 else 0.0)
+
+    with pytest.raises(ValueError, match="chunk 3 is not what it was in an earlier pass"):
+        LogisticRegression().fit(Chunks(changing), y)
+
+
+def test_absent_columns_and_unknown_lengths_are_refused_in_words(folder):
+    path, _ = folder
+    with pytest.raises(ValueError, match="y='price' is no column of the chunks; they have 'a', 'b'"):
+        GaussianNB().fit(Chunks(path), "price")
+    with pytest.raises(ValueError, match="holds text"):
+        GaussianNB().fit(Chunks(path), "y")
+    with pytest.raises(ValueError, match="no column 'z'"):
+        Chunks(path, columns=["z"])
+    unknown = da.from_array(np.arange(20.0).reshape(10, 2), chunks=5)
     with pytest.raises(ValueError, match="compute_chunk_sizes"):
-        sum_over_chunks(lambda X, R: R, table[table[:, 0] > 3], np.ones((8, 1)))
+        PCA().fit(unknown[unknown[:, 0] > 3])
+
+
+def test_predictions_by_methods_that_need_all_rows_are_made_chunk_by_chunk():
+    X, _ = table(CASES[0], n=ROWS)
+    y = np.arange(ROWS) % 2
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    assert (model.predict(chunks(X)) == model.predict(X)).all()
+    assert model.score(chunks(X), y) == model.score(X, y)
+
+
+def test_a_sample_is_a_table_of_the_same_kind(folder):
+    path, frame = folder
+    sample = Chunks(path).sample(50, random_state=0)
+    assert isinstance(sample, pa.Table) and sample.num_rows == 50
+    assert set(sample.column("a").to_pylist()) <= set(frame["a"])
+    assert Chunks(frame[["a"]].to_numpy()).sample(10, random_state=0).shape == (10, 1)
+
+
+def test_categories_of_later_chunks_are_known_from_the_first(folder):
+    path, frame = folder
+    model = CategoricalNB().fit(Chunks(path, columns=["colour", "y"]), "y")
+    whole = CategoricalNB().fit(frame[["colour"]], frame["y"])
+    np.testing.assert_allclose(model.feature_log_prob_[0], whole.feature_log_prob_[0])
+
+
+def test_class_weights_are_those_of_memory():
+    X, _ = table(CASES[0], n=ROWS)
+    y = (np.arange(ROWS) % 5 == 0).astype(int)
+    model = LogisticRegression(class_weight="balanced").fit(chunks(X), y)
+    np.testing.assert_allclose(model.coef_, LogisticRegression(class_weight="balanced").fit(X, y).coef_, rtol=1e-8)

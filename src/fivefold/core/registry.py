@@ -257,6 +257,7 @@ class Method:
             "missing values": takes.missing,
             "categories": takes.categories,
             "sparse matrices": takes.sparse,
+            "chunks": takes.chunks,
             "tensors": takes.tensors,
             "sample weights": "sample_weight" in fit,
             "probabilities": hasattr(self.cls, "predict_proba"),

@@ -20,13 +20,20 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.numerics.arrays import like
+from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, UserTable, Vector
 from fivefold.decomposition.base import AxisReduction
 from fivefold.decomposition.components.projection import AxisProjection
-from fivefold.decomposition.components.svd_solvers import MAX_GRAM_ROWS, ROW_SOLVERS, SolverOptions
+from fivefold.decomposition.components.svd_solvers import (
+    MAX_GRAM_ROWS,
+    ROW_SOLVERS,
+    SolverOptions,
+    svd_covariance_eigh,
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class TruncatedSVD(AxisReduction):
     array([[1., 1., 0., 0.]])
     """
 
-    takes = Takes(sparse=True)
+    takes = Takes(sparse=True, chunks=True)
     card = Card(
         applications=("dimension reduction", "visualization", "data mining"),
         use="Sparse tables: word counts, ratings, one-hot columns; rows compared by angle. Not when columns have large "
@@ -114,6 +121,9 @@ class TruncatedSVD(AxisReduction):
         options = SolverOptions(
             self.random_state, self.tol, self.n_iter, self.n_oversamples, self.power_iteration_normalizer
         )
+        if is_chunked(X):
+            self.model_ = _from_moments(X, self.n_components, options)
+            return
         s, axes = ROW_SOLVERS[algorithm](X, self.n_components, options)
         projection = AxisProjection(like(axes, X))
         variance = projection.project(X).var(axis=0)
@@ -136,6 +146,16 @@ class TruncatedSVD(AxisReduction):
         axes = self.model_.projection.axes
         known: Sequence[Any] = getattr(self, "feature_names_in_", range(axes.shape[1])) if names is None else names
         return tuple(tuple(known[j] for j in np.argsort(-np.abs(axis), kind="stable")[:count]) for axis in axes)
+
+
+def _from_moments(X: Table, k: int, options: SolverOptions) -> TruncatedModel:
+    """The axes of a table in chunks, from the eigenvectors of X'X."""
+    weight, mean, scatter = weighted_moments(X)
+    s, axes = svd_covariance_eigh(scatter + weight * np.outer(mean, mean), k, options)
+    variance = np.einsum("kd,de,ke->k", axes, scatter, axes) / weight
+    total = float(np.trace(scatter)) / weight
+    share = variance / total if total > 0 else np.zeros_like(variance)
+    return TruncatedModel(AxisProjection(like(axes, X)), like(s[:k], X), like(variance, X), like(share, X))
 
 
 def _directions(Z: Matrix) -> Matrix:

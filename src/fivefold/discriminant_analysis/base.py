@@ -13,6 +13,7 @@ import numpy as np
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import as_float64
+from fivefold.core.chunks.chunked_array import class_totals
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.supervised_learning import Classifier
@@ -51,7 +52,7 @@ class GaussianDiscriminant(Classifier):
         of the classes.
     """
 
-    takes = Takes(one_class=False)
+    takes = Takes(one_class=False, chunks=True)
 
     means_ = learned_in_dtype("means")
     priors_ = learned_in_dtype("priors")
@@ -83,7 +84,7 @@ class GaussianDiscriminant(Classifier):
         """The given priors, or else the shares of the classes."""
         K, name = len(self.classes_), type(self).__name__
         if given is None:
-            return np.bincount(y, w, K) / w.sum()
+            return class_totals(y, w, K) / w.sum()
         priors = as_float64(self, given, "priors")
         if priors.shape != (K,) or not (priors >= 0).all() or not priors.any():
             raise ValueError(f"{name}: priors must be non-negative, one for each of the {K} classes; got {given!r}")

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh, lstsq, svd
 
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.numerics.eigenpairs import fix_signs
 from fivefold.core.types import Matrix, Vector
@@ -49,8 +50,8 @@ def by_svd(
     """Whiten by the spread within classes."""
     rule.refuse_for("svd", "take solver='lsqr' or 'eigen'")
     d = X.shape[1]
-    compact = store_covariance or R.count * d <= len(X)
-    stats = Gaussian(Full() if compact else Diagonal()).stats(X, R)
+    compact = store_covariance or R.count * d <= len(X) or is_chunked(X)
+    stats = sum_over_chunks(Gaussian(Full() if compact else Diagonal()).stats, X, R)
     centre = priors @ stats.mean
     M = stats.mean - centre
     W = _within(X, R, stats, tol)  # (d, r)
@@ -73,7 +74,7 @@ def by_least_squares(
     X: Matrix, R: GroupWeights, priors: Vector, rule: Shrinkage, tol: float, store_covariance: bool
 ) -> DiscriminantMetric:
     """Slopes by least squares."""
-    stats = Gaussian(Full()).stats(X, R)
+    stats = sum_over_chunks(Gaussian(Full()).stats, X, R)
     if not stats.scatter.any():
         raise _no_spread()
     centre = priors @ stats.mean
@@ -100,11 +101,11 @@ def by_eigenvectors(
     X: Matrix, R: GroupWeights, priors: Vector, rule: Shrinkage, tol: float, store_covariance: bool
 ) -> DiscriminantMetric:
     """All axes, from a generalised eigenproblem."""
-    stats = Gaussian(Full()).stats(X, R)
+    stats = sum_over_chunks(Gaussian(Full()).stats, X, R)
     centre = priors @ stats.mean
     M = stats.mean - centre
     sigma = np.tensordot(priors, rule(X, R, stats), 1)
-    (total,) = rule(X, GroupWeights(np.zeros_like(R.codes), R.weights, 1), pooled_moments(stats))
+    (total,) = rule(X, GroupWeights(0 * R.codes, R.weights, 1), pooled_moments(stats))
     scale, values, V = _correlation(sigma)
     W = _whitening(scale, np.sqrt(values), V, np.sqrt(len(V) * np.finfo(np.float64).eps))
     if (missing := len(sigma) - W.shape[1]) > 0:
@@ -147,7 +148,7 @@ def _within(X: Matrix, R: GroupWeights, stats: GroupMoments, tol: float) -> Matr
     S = stats.scatter.sum(0) / n
     if S.ndim == 2:
         scale, values, V = _correlation(S)
-        if not ((values > tol**2) & (values < MIN_CORRELATION_EIG)).any():
+        if is_chunked(X) or not ((values > tol**2) & (values < MIN_CORRELATION_EIG)).any():
             return _whitening(scale, np.sqrt(values), V, tol)
     scale = _or_one(np.sqrt(np.einsum("ii->i", S) if S.ndim == 2 else S))
     Z = (X - stats.mean[R.codes]) * np.sqrt(R.weights / n)[:, None] / scale

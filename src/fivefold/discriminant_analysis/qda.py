@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fivefold.core.chunks.chunked_array import class_totals, sum_over_chunks
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Fraction, NonNegative
 from fivefold.core.registry import Card
@@ -138,7 +139,7 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         K, d = len(self.classes_), X.shape[1]
         self._refuse_single_rows(y, w)
         R = GroupWeights(y, w, K)
-        stats = Gaussian(Full()).stats(X, R)
+        stats = sum_over_chunks(Gaussian(Full()).stats, X, R)
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         sigma = COVARIANCE_RULES[self.solver](X, R, stats, rule, self.reg_param)
         members = GaussianMembers(stats.mean, Full().from_matrix(self._widened(sigma), d))
@@ -146,7 +147,8 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
 
     def _refuse_single_rows(self, y: Target, w: Weights) -> None:
         """Refuse a class with a single row of weight at most one: it has no covariance."""
-        alone = (np.bincount(y) == 1) & (np.bincount(y, w) <= 1)
+        K = len(self.classes_)
+        alone = (class_totals(y, None, K) == 1) & (class_totals(y, w, K) <= 1)
         if alone.any():
             label = self.classes_.tolist()[alone.argmax()]
             raise ValueError(

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from sklearn.base import clone
 
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.types import Array
 from fivefold.distributions.gaussian import GroupMoments, GroupWeights
@@ -48,6 +49,8 @@ class Shrinkage:
     def __call__(self, X: Array, R: GroupWeights, stats: GroupMoments) -> Array:
         """Covariance (K, d, d) of each group of rows."""
         if self.estimator is not None:
+            if is_chunked(X):
+                raise ValueError("covariance_estimator needs all rows in memory; for a table in chunks use shrinkage")
             if self.amount:
                 raise ValueError("covariance_estimator and shrinkage are both given; only one of the two can be set")
             of = [R.codes == k for k in range(R.count)]
@@ -82,6 +85,8 @@ def ledoit_wolf(X: Array, R: GroupWeights, stats: GroupMoments) -> Array:
 
 def _fourth_powers(X: Array, R: GroupWeights, mean: Array, scale: Array) -> Array:
     """sum_i w_i |(x_i - mean) / scale|^4 of each group (K,)."""
+    if is_chunked(X):
+        return sum_over_chunks(lambda X, R: _fourth_powers(X, R, mean, scale), X, R)
 
     def part(lo: int, hi: int) -> Array:
         sums = np.zeros(R.count)

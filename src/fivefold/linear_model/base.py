@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.refusals import refuse_nonfinite
 from fivefold.core.admission.sparse import configured_csr
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.numerics.products import affine, row_blocks
@@ -86,6 +87,8 @@ def cast_learned(numbers: Array, dtype: DTypeLike) -> Array:
 
 def weights_or_none(w: Weights) -> Weights | None:
     """The weights, or None if every row counts once: sums without weights are cheaper."""
+    if is_chunked(w):
+        return None if w.ones else w  # type: ignore[attr-defined]
     return None if (w == 1.0).all() else w
 
 
@@ -121,7 +124,8 @@ def solve_unchecked(estimator: Estimator, X: Table, solve: Callable[[], Result])
         with np.errstate(invalid="ignore", over="ignore"):
             return solve()
     except ValueError:
-        refuse_nonfinite(estimator, X, fitting=True)
+        if not is_chunked(X):  # chunks are searched as they are read
+            refuse_nonfinite(estimator, X, fitting=True)
         raise
 
 

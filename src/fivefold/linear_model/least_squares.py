@@ -115,7 +115,7 @@ class LinearRegression(SurfaceRegressor):
     n_jobs: int | None = None
     positive: bool = False
 
-    takes = Takes(outputs=True, sparse=True, finite_later=True)
+    takes = Takes(outputs=True, sparse=True, chunks=True, finite_later=True)
     card = Card(
         applications=("regression",),
         use="A linear surface with standard errors and p-values, more rows than columns. With many or collinear "

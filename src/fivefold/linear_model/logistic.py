@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
@@ -174,7 +175,7 @@ class LogisticRegression(
     reference_class: Any = None  # a label of any kind
     stop_after: Count | None = None
 
-    takes = Takes(sparse=True, one_class=False)
+    takes = Takes(sparse=True, one_class=False, chunks=True)
     card = Card(
         applications=("classification",),
         use="Probabilities from a linear surface, many rows or columns, an answer that can be read. Scale the columns "
@@ -213,7 +214,7 @@ class LogisticRegression(
                 return bool(stop) or (unpenalised and value < SEPARATED_LOSS * weight)
 
             found = self._descend(risk, lasso, report, unpenalised)
-        if unpenalised and self.stop_after is None:
+        if unpenalised and self.stop_after is None and not is_chunked(X):
             found, self.likelihood_ = self._likelihood(risk, found)
         else:
             self.likelihood_ = None
@@ -226,6 +227,10 @@ class LogisticRegression(
         if self.stop_after is None:
             tol = self.tol * UNPENALISED_TOL if unpenalised else self.tol
             return minimise_risk(risk, start, lasso=lasso, tol=tol, max_iter=self.max_iter, monitor=monitor)
+        if is_chunked(risk):
+            raise ValueError(
+                "LogisticRegression: stop_after counts errors on all rows at once; leave it out for chunks"
+            )
         if lasso is not None:
             raise ValueError("LogisticRegression: stop_after descends by gradients, which an L1 penalty lacks at zero")
         return early_stopped_descent(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=monitor)

@@ -26,6 +26,7 @@ from sklearn.metrics import get_scorer
 
 from fivefold.core._sklearn import BaseEstimator, RegressorMixin
 from fivefold.core.admission.takes import Takes
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Positive
@@ -118,7 +119,7 @@ class RidgeCV(CrossValidatedRegressor):
     store_cv_results: bool = False
     alpha_per_target: bool = False
 
-    takes = Takes(outputs=True, sparse=True, finite_later=True)
+    takes = Takes(outputs=True, sparse=True, chunks=True, finite_later=True)
     card = Card(
         applications=("regression",),
         use="Ridge regression when the penalty is not known: many penalties cost little more than one.",
@@ -147,13 +148,22 @@ class RidgeCV(CrossValidatedRegressor):
         self, X: Table, y: Target, w: Weights, given_weight: UserWeights = None, split: Mapping[str, Any] = {}
     ) -> None:
         alphas, Y = self._penalties(), y.reshape(len(y), -1)
+        if is_chunked(X) and (self.cv is not None or self.scoring is not None or self.store_cv_results):
+            raise ValueError(
+                "RidgeCV: a table in chunks is judged by the squared errors of rows left out: leave cv, scoring and "
+                "store_cv_results at their defaults"
+            )
         if self.gcv_mode == "svd" and issparse(X):
             text = "RidgeCV: gcv_mode='svd' of a sparse X has no effect, and scikit-learn will refuse it; leave it out"
             warn(text, FutureWarning)
         if self.cv is None and len(Y) < 2:
             raise ValueError(f"RidgeCV: leaving one out needs two rows of positive weight; got n_samples={len(Y)}")
         axes, rows = solve_unchecked(self, X, lambda: _axes(X, Y, weights_or_none(w), self.fit_intercept))
-        if self.cv is None:
+        if is_chunked(X):
+            squares = sum_over_chunks(lambda *rows: _chunk_squares(axes, alphas, *rows), X, Y, w)
+            scores, kept = -squares.T / w.sum(), None
+            scores = scores if self.alpha_per_target and Y.shape[1] > 1 else scores.mean(axis=1)
+        elif self.cv is None:
             scores, kept = self._leaving_out(axes, rows, alphas, y, Y, w)  # (alphas,) or (alphas, t)
         else:
             splits = self._folds(X, y, given_weight, split)
@@ -251,7 +261,7 @@ def _axes(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[Principal
             f"RidgeCV: a sparse table of {n} rows and {d} columns is too large for its eigenvectors (at most "
             f"{MAX_MOMENT_COLUMNS} of either); pass cv=5 to refit instead"
         )
-    return (_from_columns if d < n else _from_rows)(X, Y, w, centred)
+    return (_from_columns if d < n or is_chunked(X) else _from_rows)(X, Y, w, centred)
 
 
 def _from_columns(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
@@ -262,13 +272,26 @@ def _from_columns(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[P
     m = m if centred else m.about_zero()
     values, V = eigen(m.scatter)
     axes = PrincipalAxes(np.maximum(values, 0.0), V, V.T @ m.cross, m.mean, m.offset, share)
-    centre_along = m.mean @ V
+    return axes, _rows_along(axes, X)
+
+
+def _rows_along(axes: PrincipalAxes, X: Table) -> RowBlocks:
+    """Blocks of the rows of X along the axes of its columns."""
+    V, centre = axes.vectors, axes.centre
+    centre_along = centre @ V
 
     def rows(lo: int, hi: int) -> Iterator[tuple[int, int, Array]]:
         for a, b, block in row_blocks(X, lo, hi):
-            yield a, b, (block @ V - centre_along) if issparse(X) else (block - m.mean) @ V
+            yield a, b, (block @ V - centre_along) if issparse(X) else (block - centre) @ V
 
-    return axes, rows
+    return rows
+
+
+def _chunk_squares(axes: PrincipalAxes, alphas: Array, X: Table, Y: Array, w: Array) -> Array:
+    """(t, alphas): the weighted squares of the errors of the rows of a chunk, each left out."""
+    rows = _rows_along(axes, X)
+    parts: list[Array] = map_parts(lambda lo, hi: _squares(axes, rows, alphas, Y, w, lo, hi), len(Y))
+    return reduce(np.add, parts)
 
 
 def _from_rows(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:

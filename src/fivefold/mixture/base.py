@@ -46,7 +46,8 @@ from fivefold.mixture.estimation.finite_mixture import (
     RestrictedAssignment,
     SoftAssignment,
 )
-from fivefold.mixture.estimation.initialisation import STARTS, labelled_start
+from fivefold.mixture.estimation.initialisation import STARTS, AnyPoints, labelled_start
+from fivefold.spatial.centres.chunked_lloyd import ChunkedPoints
 from fivefold.spatial.points import Points
 
 ASSIGNMENTS: dict[str, Assignment] = {"soft": SoftAssignment(), "hard": HardAssignment()}
@@ -117,12 +118,16 @@ class BaseMixture(DensityEstimator):
     def _starts(self, unfitted: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
         raise TypeError(f"{type(self).__name__} does not say where to start")
 
-    def _start_groups(self, unfitted: FiniteMixture, points: Points, rng: Rng) -> RowWeights:
+    def _start_groups(self, unfitted: FiniteMixture, points: AnyPoints, rng: Rng) -> RowWeights:
         """The weights of the rows in the components at the start; no number of the points is missing."""
         if self.n_components == 1:
+            if isinstance(points, ChunkedPoints):
+                return GroupWeights(points.w.map(lambda w: np.zeros(len(w), dtype=np.int64)), points.w, 1)  # type: ignore[arg-type]
             return GroupWeights(np.zeros(points.n, dtype=np.int64), points.w, 1)
         R, rule = STARTS[self.init_params](points, self.n_components, rng), unfitted.rule
-        return labelled_start(R, points, rule.allowed) if isinstance(rule, RestrictedAssignment) else R
+        if isinstance(rule, RestrictedAssignment) and isinstance(points, Points):
+            return labelled_start(R, points, rule.allowed)
+        return R
 
     def _fit(self, X: Table, w: Weights) -> None:
         self._run_em(X, w, ASSIGNMENTS[self.assignment])

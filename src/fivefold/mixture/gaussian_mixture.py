@@ -20,6 +20,7 @@ import numpy as np
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import as_float64
+from fivefold.core.chunks.chunked_array import sum_over_chunks
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card
@@ -34,7 +35,7 @@ from fivefold.mixture.estimation.gaussian_components import (
     prior_moments,
 )
 from fivefold.mixture.estimation.initialisation import mean_imputed
-from fivefold.spatial.points import Points
+from fivefold.spatial.centres.chunked_lloyd import points_of
 
 
 class GaussianMixture(BaseMixture):
@@ -106,7 +107,7 @@ class GaussianMixture(BaseMixture):
     covariance_prior: Any = None  # likewise
     covariance_strength: NonNegative = 0.0
 
-    takes = Takes(missing=True, empty=False)
+    takes = Takes(missing=True, empty=False, chunks=True)
     card = Card(
         applications=("clustering", "density estimation", "quantization", "outlier detection"),
         use="Groups that overlap or differ in size, shape and direction; densities with several peaks; tables with "
@@ -163,9 +164,9 @@ class GaussianMixture(BaseMixture):
         given = GivenStart.of(self.n_components, X.shape[1], self.covariance_type, **parts)
         if given.is_complete:
             yield from repeat(given.applied_to(unfitted))
-        points = Points.of(mean_imputed(X, w), w)
+        points = points_of(mean_imputed(X, w), w)
         while True:
-            stats = unfitted.family.stats(points.table, self._start_groups(unfitted, points, rng))
+            stats = sum_over_chunks(unfitted.family.stats, points.table, self._start_groups(unfitted, points, rng))
             yield given.applied_to(unfitted.maximise(stats))
 
     def _problems(self) -> list[str]:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.refusals import refuse_nonfinite
+from fivefold.core.admission.refusals import column_of, refuse_nonfinite
 from fivefold.core.admission.targets import as_float64
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import MAX_MAGNITUDE, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
@@ -159,14 +160,15 @@ class NaiveBayes(BayesClassifier):
         self._update(X, y, w)
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:
-        table, K, before = self._prepared(X), len(self.classes_), vars(self).get("model_")
+        table = X.map(self._prepared) if is_chunked(X) else self._prepared(X)
+        K, before = len(self.classes_), vars(self).get("model_")
         family = self._family(table)
         with np.errstate(over="ignore", invalid="ignore"):  # X may not have been searched for infinities yet
-            stats = family.stats(table, GroupWeights(y, w, K))
+            stats = sum_over_chunks(family.stats, table, GroupWeights(y, w, K))
         if self.takes.finite_later and not (
             (np.abs(stats.mean) <= MAX_MAGNITUDE).all() and stats.count.any(axis=0).all()
         ):
-            refuse_nonfinite(self, X, fitting=before is None)
+            self._refuse_unlearned(X, stats, before is None)
         if before is not None:
             stats = widen_stats(before.stats, before.family, family) + stats
         smoothing = self._smoothing((K, X.shape[1]))
@@ -180,6 +182,16 @@ class NaiveBayes(BayesClassifier):
             members=members,
             dtype=X.dtype.name,
         )
+
+    def _refuse_unlearned(self, X: Table, stats: Any, first: bool) -> None:
+        """Refuse the numbers for which the sums are not finite, and columns without any value."""
+        if not is_chunked(X):
+            refuse_nonfinite(self, X, fitting=first)
+        elif first and not (self.takes.missing and self.takes.empty) and not (seen := stats.count.any(axis=0)).all():
+            raise ValueError(
+                f"{type(self).__name__}: {column_of(self, int(seen.argmin()))} holds NaN in every chunk. No value was "
+                "observed: drop that column"
+            )
 
 
 class LearnedPriorMixin:

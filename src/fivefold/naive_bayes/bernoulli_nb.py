@@ -52,7 +52,7 @@ class BernoulliNB(SampleMixin, LogLinearNB):
     array([[0.9, 0.1]])
     """
 
-    takes = Takes(missing=True, empty=False, sparse=True)
+    takes = Takes(missing=True, empty=False, sparse=True, chunks=True)
     card = Card(
         applications=("classification",),
         use="Binary columns, or the presence of words in short texts. For word counts use MultinomialNB; for "

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.chunks.chunked_array import sum_over_chunks
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
@@ -60,7 +61,7 @@ class CategoricalNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
     array(['play'], dtype='<U4')
     """
 
-    takes = Takes(missing=True, empty=False, categories=True, positive=True)
+    takes = Takes(missing=True, empty=False, categories=True, positive=True, chunks=True)
     card = Card(
         applications=("classification", "data mining"),
         use="Columns of categories, as text or as codes. For tables that also hold numbers use MixedNB.",
@@ -139,7 +140,8 @@ def category_counts(
     The largest of both and of `minimum` counts: earlier batches may have held more categories.
     """
     known = known_categories(estimator)
-    largest = np.nan_to_num(np.fmax.reduce(X[:, columns], axis=0), nan=-1.0)
+    largest = sum_over_chunks(lambda X: np.fmax.reduce(X[:, columns], axis=0), X, merge=np.fmax)
+    largest = np.nan_to_num(largest, nan=-1.0)
     if largest.max() > MAX_CATEGORY_CODE:
         raise ValueError(
             f"{type(estimator).__name__}: column {columns[int(largest.argmax())]} holds {largest.max():g}; categories "

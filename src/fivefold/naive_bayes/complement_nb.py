@@ -55,7 +55,7 @@ class ComplementNB(LogLinearNB):
     array(['b', 'a'], dtype='<U1')
     """
 
-    takes = Takes(sparse=True, positive=True)
+    takes = Takes(sparse=True, positive=True, chunks=True)
     card = Card(
         applications=("classification",),
         use="Texts whose classes differ much in size. Its scores rank classes; its probabilities are uncalibrated.",

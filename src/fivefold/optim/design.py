@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.types import Array, Indices, Sparse, Table
 
@@ -127,6 +128,8 @@ class Design:
 
     def gram_diagonal(self, h: Array) -> Array:
         """The diagonal of the Gram matrix: sum over rows of h z_j^2, (size,) for h (n,), (K, size) for (K, n)."""
+        if is_chunked(self):
+            return sum_over_chunks(lambda design, h: design.gram_diagonal(h), self, h)
         zero = np.zeros((*h.shape[:-1], self.size))
 
         def part(lo: int, hi: int) -> Array:
@@ -232,6 +235,10 @@ def pilot_centre(X: Table) -> Array | None:
     """The mean of some rows, if some column is so far from zero for its spread that products would lose digits."""
     if issparse(X):
         return None
-    rows = X[:: max(1, len(X) // PILOT_ROWS)].astype(np.float64, copy=False)
+    rows = (
+        X.head(2 * PILOT_ROWS).astype(np.float64)
+        if is_chunked(X)
+        else X[:: max(1, len(X) // PILOT_ROWS)].astype(np.float64, copy=False)
+    )
     mean = rows.mean(axis=0)
     return mean if bool((mean**2 > MAX_SQUARED_OFFSET * rows.var(axis=0)).any()) else None

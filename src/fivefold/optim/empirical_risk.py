@@ -6,15 +6,21 @@ block: predictors, loss and slopes, then the slopes times the rows, while the bl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import add
+from typing import Any, TypeVar
 
 import numpy as np
 
+from fivefold.core.chunks.chunked_array import gathered_rows, is_chunked, sum_over_chunks, sum_pairs
 from fivefold.core.parallel import map_parts, scratch
 from fivefold.core.types import Array, Indices, Target
 from fivefold.optim.design import Design
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.objective import FiniteSum, TwiceSmoothObjective
+
+S = TypeVar("S", bound=Any)  # statistics, which can be merged
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,9 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
         return W if self.reference is None else np.insert(W, self.reference, 0.0, axis=0)
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        if is_chunked(self):
+            value, g = self._chunk_sums(lambda risk: risk.value_and_gradient(x), merge=sum_pairs)
+            return value + 0.5 * float(x @ (self.ridge * x)), g + self.ridge * x
         W = self.coefficient_matrix(x)
         ridge = self.ridge * x  # a number or a vector
 
@@ -63,13 +72,21 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
         return value, self._free_vector(sum((g for _, g in parts), np.zeros(W.shape))) + ridge
 
     def hessian(self, x: Array) -> Array:
-        eta = self.design.predictor(self.coefficient_matrix(x))
-        H = self._gram(eta)
+        if is_chunked(self):
+            H = self._chunk_sums(lambda risk: risk.hessian(x))
+        else:
+            H = self._gram(self.design.predictor(self.coefficient_matrix(x)))
         H.reshape(-1)[:: len(H) + 1] += self.ridge
         return H
 
     def least_squares_model(self, x: Array) -> tuple[Array, Array] | None:
-        if self.outputs or self.design.sparse or len(self.design) >= self.design.size or np.any(self.ridge):
+        if (
+            self.outputs
+            or self.design.sparse
+            or is_chunked(self)
+            or len(self.design) >= self.design.size
+            or np.any(self.ridge)
+        ):
             return None
         eta, slope = self.design.predictor(x), np.empty(len(self.design))
         h = self.s * self.loss.curvature(self.y, eta)
@@ -82,6 +99,8 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
 
     def hessian_diagonal(self, x: Array) -> Array:
         """The diagonal of the Hessian."""
+        if is_chunked(self):
+            return self._chunk_sums(lambda risk: risk.hessian_diagonal(x)) + self.ridge
         eta = self.design.predictor(self.coefficient_matrix(x))
         if self.outputs:
             P = self.loss.inverse_link(eta)
@@ -89,6 +108,8 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
         return self.design.gram_diagonal(self.s * self.loss.curvature(self.y, eta)) + self.ridge
 
     def hessian_product(self, x: Array, v: Array) -> Array:
+        if is_chunked(self):
+            return self._chunk_sums(lambda risk: risk.hessian_product(x, v)) + self.ridge * v
         if self.outputs:
             P = self.loss.inverse_link(self.design.predictor(self.coefficient_matrix(x)))
             V = P * self.design.predictor(self.coefficient_matrix(v))
@@ -107,8 +128,26 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
 
     def subsample(self, stride: int) -> EmpiricalRisk:
         """Every stride-th row, with weights scaled to the total weight of all rows."""
+        if is_chunked(self):
+            X, y, s = gathered_rows(stride, self.design.X, self.y, self.s)
+            return replace(self, design=replace(self.design, X=X), y=y, s=s * (self.s.sum() / s.sum()))
         s = self.s[::stride]
         return replace(self, design=self.design.subsample(stride), y=self.y[::stride], s=s * (self.s.sum() / s.sum()))
+
+    def line_slope(self, x: Array, d: Array, t: float) -> float:
+        """The slope along d of the loss at x + t d, for a table in chunks: one pass over its rows."""
+
+        def along(risk: EmpiricalRisk) -> float:
+            eta, delta = (risk.design.predictor(risk.coefficient_matrix(v)) for v in (x + t * d, d))
+            out = np.empty_like(eta)
+            risk.loss.weighted_sum(risk.y, eta, risk.s, out)
+            return float(np.vdot(out, delta))
+
+        return self._chunk_sums(along)
+
+    def _chunk_sums(self, rule: Callable[[EmpiricalRisk], S], merge: Callable[[S, S], S] = add) -> S:
+        """rule(risk) of the rows of each chunk, without a penalty, summed."""
+        return sum_over_chunks(rule, replace(self, ridge=0.0), merge=merge)
 
     def _free_vector(self, G: Array) -> Array:
         """The entries of the free coefficients, as one vector."""

@@ -9,7 +9,9 @@ import numpy as np
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import admit_weights
+from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.estimators.base import Clusterer, Transformer, learned
+from fivefold.core.estimators.chunk_answers import scored_chunks
 from fivefold.core.types import Codes, Matrix, Table, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.spatial.centres.lloyd import nearest_centres, nearest_distances
 from fivefold.spatial.distances import squared_distances
@@ -88,7 +90,9 @@ class PrototypeClusterer(Transformer, Clusterer):
         raise TypeError(f"{type(self).__name__} does not say how to find its centres")
 
     def _label(self, X: Table) -> None:
-        if len(self.labels_) < X.shape[0]:  # rows of weight zero were left out
+        if source_of(X) is not None:
+            self.labels_ = self.predict(X)
+        elif len(self.labels_) < X.shape[0]:  # rows of weight zero were left out
             super()._label(X)
 
     def _assign(self, X: Table) -> Codes:
@@ -108,6 +112,9 @@ class PrototypeClusterer(Transformer, Clusterer):
 
     def score(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> float:
         """Minus the objective of the method, over the rows of X."""
+        if (source := source_of(X)) is not None:
+            sums = scored_chunks(self, source, None, sample_weight, lambda X, y, w: self.score(X, None, w))
+            return float(sum(sums))
         X = self._admit(X)
         return -float(
             admit_weights(self, sample_weight, X) @ self._row_loss(nearest_distances(X, self.model_.centres)[1])

@@ -11,17 +11,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from fivefold.cluster.centres.prototypes import CentresModel, PrototypeClusterer, RunRecord
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Codes, Matrix, Rng, Table, UserTable, Weights
+from fivefold.spatial.centres.chunked_lloyd import (
+    ChunkedPoints,
+    chunked_distinct_seeds,
+    chunked_lloyd,
+    chunked_seeds,
+    points_of,
+)
 from fivefold.spatial.centres.lloyd import CentreUpdate, LloydResult, Monitor, alternate_updates, mean_update
 from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds
 from fivefold.spatial.points import Points
 
 SEED_RULES = {"k-means++": plusplus_seeds, "random": distinct_seeds}
+CHUNKED_SEED_RULES = {"k-means++": chunked_seeds, "random": chunked_distinct_seeds}
 RANDOM_RUNS = 10  # runs of n_init="auto" where each start is left to chance
 IMPROVEMENT_RATIO = 1 - 1e-9  # a run replaces the best so far if its objective is below this share of the other's
 
@@ -34,7 +43,7 @@ class ArrayConvertible(Protocol):
 
 
 Init = Literal["k-means++", "random"] | Callable[..., Any] | ArrayConvertible | list[Any] | tuple[Any, ...]
-StartRule = Callable[[Points, Rng], Matrix]  # centres (K, d) from points and a random state
+StartRule = Callable[[Any, Rng], Matrix]  # centres (K, d) from points and a random state
 
 
 class HasStarts(Protocol):
@@ -92,9 +101,14 @@ def start_rule(estimator: HasStarts, X: Table, random_runs: int) -> tuple[int, S
     init, K, asked = estimator.init, estimator.n_clusters, estimator.n_init
     if isinstance(init, str):
         once = init == "k-means++"
-        seeds = SEED_RULES[init]
+        seeds = (CHUNKED_SEED_RULES if is_chunked(X) else SEED_RULES)[init]
         return _runs(asked, 1 if once else random_runs), lambda points, rng: points.rows_as_given(seeds(points, K, rng))
     if callable(init):
+        if is_chunked(X):
+            raise ValueError(
+                f"{type(estimator).__name__}: init is a function of all rows, and X is read in chunks; give the "
+                "centres or 'k-means++'"
+            )
         return _runs(asked, random_runs), lambda points, rng: _shaped(
             estimator, init(points.table, K, random_state=rng), X
         )
@@ -129,7 +143,7 @@ def best_run(
 ) -> tuple[CentresModel, Codes]:
     """The model and the labels of the run, of several, that ends with the smallest objective."""
     check_enough_rows(estimator, X)
-    points, shown = Points.of(X, w), 0
+    points, shown = points_of(X, w), 0
     word = "inertia" if update is mean_update else "cost"
     rng = check_random_state(estimator.random_state)
     runs, start = start_rule(estimator, X, RANDOM_RUNS)
@@ -153,15 +167,18 @@ def best_run(
         best = fit if objective(fit) < IMPROVEMENT_RATIO * objective(best) else best
     if done[-1].reason == "interrupted":
         warn_kept_best(estimator, sum(fit.n_iter for fit in done), "step")
-    warn_empty_clusters(estimator, int(np.count_nonzero(np.bincount(best.labels))))
-    agreement = (1.0 if fit is best else adjusted_rand_index(fit.labels, best.labels, points.w) for fit in done)
+    warn_empty_clusters(estimator, best.n_filled)
+    agreement = (
+        1.0 if fit is best else adjusted_rand_index(fit.labels, best.labels, points.w, estimator.n_clusters)
+        for fit in done
+    )
     records = tuple(RunRecord(objective(fit), fit.n_iter, same) for fit, same in zip(done, agreement, strict=True))
     return CentresModel(best.centres.astype(X.dtype), best.inertia, best.cost, best.n_iter, records), best.labels
 
 
 def _fits(
     estimator: RestartedClusterer,
-    points: Points,
+    points: Points | ChunkedPoints,
     start: StartRule,
     runs: int,
     rng: Rng,
@@ -180,7 +197,10 @@ def _fits(
             return
         if estimator.verbose:
             print("Initialization complete" + (f": run {run} of {runs}" if runs > 1 else ""))
-        last = alternate_updates(points, C, tol, estimator.max_iter, update, watch)
+        if isinstance(points, ChunkedPoints):
+            last = chunked_lloyd(points, C, tol, estimator.max_iter, watch)
+        else:
+            last = alternate_updates(points, C, tol, estimator.max_iter, update, watch)
         yield last
         if last.reason in ("stopped", "interrupted"):
             return
@@ -205,10 +225,14 @@ def warn_empty_clusters(estimator: HasStarts, found: int) -> None:
         )
 
 
-def adjusted_rand_index(a: Codes, b: Codes, w: Weights) -> float:
+def _joint_weights(a: Codes, b: Codes, w: Weights, K: int) -> Matrix:
+    """The weight of the rows by their labels in two clusterings (K, K)."""
+    return np.bincount(K * a.astype(np.int64) + b, w, minlength=K * K).reshape(K, K).astype(np.float64)
+
+
+def adjusted_rand_index(a: Codes, b: Codes, w: Any, K: int) -> float:
     """Rand index of two clusterings of weighted rows, adjusted for chance (Hubert & Arabie, 1985), as n grows."""
-    K = max(a.max(), b.max()) + 1
-    table = np.bincount(K * a.astype(np.int64) + b, w / w.sum(), minlength=K * K).reshape(K, K)
+    table = sum_over_chunks(lambda a, b, w: _joint_weights(a, b, w, K), a, b, w) / float(w.sum())
     both, one, other = (table**2).sum(), (table.sum(axis=1) ** 2).sum(), (table.sum(axis=0) ** 2).sum()
     most, chance = (one + other) / 2, one * other
     return 1.0 if most == chance else min(1.0, float((both - chance) / (most - chance)))

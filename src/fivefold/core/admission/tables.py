@@ -25,6 +25,7 @@ from fivefold.core.admission.categories import (
 from fivefold.core.admission.refusals import explained_error, listed, name_of, refuse_negative, refuse_nonfinite
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.admission.takes import AdmittingEstimator
+from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.types import Array, Table, UserTable
@@ -39,6 +40,11 @@ def admit(estimator: AdmittingEstimator, X: UserTable, *, fitting: bool, learnin
     """
     if X is None:
         raise ValueError(f"{name_of(estimator)} needs a table X; got None")
+    if not isinstance(X, np.ndarray) and source_of(X) is not None:
+        raise TypeError(
+            f"{name_of(estimator)} does not take a table in chunks here. Give it one chunk after the other, or a "
+            "sample of the rows"
+        )
     if fitting:
         vars(estimator).pop("categories_in_", None)
     if not issparse(X) and _is_ready(estimator, X, fitting):
@@ -70,6 +76,13 @@ def admit(estimator: AdmittingEstimator, X: UserTable, *, fitting: bool, learnin
         if not fitting and "categories_in_" in vars(estimator):
             table = levels_as_codes(estimator, table, learning)
     return _without_bad_values(estimator, table, fitting)
+
+
+def remember_columns(estimator: AdmittingEstimator, X: UserTable) -> None:
+    """Remember the names and the number of the columns of X, as fit does."""
+    vars(estimator).pop("categories_in_", None)
+    vars(estimator).pop("feature_names_in_", None)
+    _same_table(estimator, X if nw.dependencies.is_into_dataframe(X) else _matrix(estimator, X), True)
 
 
 def _is_ready(estimator: AdmittingEstimator, X: UserTable, fitting: bool) -> bool:

@@ -14,6 +14,7 @@ class Takes:
     empty: bool = True  # with `missing`: a column may be missing entirely, and nothing is learned from it
     categories: bool = False
     sparse: bool = False
+    chunks: bool = False  # fit sums over chunks of the table; predictions are made chunk by chunk by every method
     tensors: bool = False  # tensors stay on their device; otherwise they become NumPy arrays
     positive: bool = False  # no negative numbers: counts and the like
     outputs: bool = False  # y may have several columns

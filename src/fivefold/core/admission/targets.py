@@ -30,10 +30,15 @@ def admit_pair(
             f"{name_of(estimator)} requires y to be passed, but the target y is None: pass one label or value per row"
         )
     X = admit(estimator, X, fitting=fitting, learning=True)
+    return X, admit_target(estimator, X, y, numeric=numeric)
+
+
+def admit_target(estimator: AdmittingEstimator, X: Table, y: UserTarget, *, numeric: bool) -> Target:
+    """The targets of the rows of an admitted X."""
     if (
         type(y) is np.ndarray and y.shape == X.shape[:1] and (y.dtype in INTEGER_TYPES or _is_ordinary_target(y))
     ):  # as `_is_ready`
-        return X, y
+        return y
     if issparse(y):
         raise ParameterError(f"{name_of(estimator)}: sparse targets were given, not dense ones: pass y.toarray()")
     y = to_numpy(y)
@@ -51,7 +56,7 @@ def admit_pair(
             f"{name_of(estimator)}: y holds {np.abs(y[row]).max():g} in row {row}. Squares of numbers beyond {limit:g} "
             "overflow: divide the targets by a large number"
         )
-    return X, y
+    return y
 
 
 def _is_ordinary_target(y: Target) -> bool:

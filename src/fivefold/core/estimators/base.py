@@ -23,6 +23,7 @@ from operator import attrgetter
 from types import FunctionType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
+import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -37,12 +38,17 @@ from fivefold.core._sklearn import (
     Tags,
     _AvailableIfDescriptor,
 )
+from fivefold.core.admission.chunks import admit_chunks, chunks_error
 from fivefold.core.admission.tables import admit
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import admit_weights, keep_positive
 from fivefold.core.blas_threads import on_one_blas_thread
+from fivefold.core.chunks.chunked_array import is_chunked
+from fivefold.core.chunks.sources import ChunkSource
+from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
+from fivefold.core.estimators.chunk_answers import answer_chunks
 from fivefold.core.estimators.documentation import complete_docstring
 from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
@@ -116,7 +122,9 @@ def _wrap_fit(fit: Callable[..., E]) -> Callable[..., E]:
     @wraps(fit)
     def wrapped(self: E, X: UserTable, *args: object, **options: object) -> E:
         vars(self).pop("_kind", None)
-        if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
+        if (chunked := source_of(X) is not None) and not self.takes.chunks:
+            raise chunks_error(self)
+        if chunked or not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
             return fit(self, X, *args, **options)
         fit(self, to_numpy(X), *map(to_numpy, args), **options)
         vars(self)["_kind"] = X[:0, ...]
@@ -130,6 +138,12 @@ def _wrap_row_method(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def wrapped(self: Estimator, X: UserTable, *args: object, **options: object) -> T:
+        if type(X) is not np.ndarray and (source := source_of(X)) is not None:
+            if method.__name__ not in CHUNK_METHODS:
+                return method(self, X, *args, **options)
+            check_is_fitted(self)
+            answer: T = answer_chunks(self, method, source, *args, **options)
+            return answer
         if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
             return method(self, X, *args, **options)
         return to_library_of(method(self, to_numpy(X), *map(to_numpy, args), **options), X)
@@ -148,6 +162,7 @@ def _wrap_rowless_method(method: Callable[..., T]) -> Callable[..., T]:
 
 
 ROW_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
+CHUNK_METHODS = (*ROW_METHODS, "inverse_transform")  # those that answer a table in chunks chunk by chunk
 FOREIGN_WRAPPERS: Mapping[str, Callable[[Any], Callable[..., Any]]] = {  # a method of any kind in, its like out
     "fit": _wrap_fit,
     **dict.fromkeys((*ROW_METHODS, "inverse_transform", "score", "aic", "bic"), _wrap_row_method),
@@ -292,10 +307,24 @@ class Unsupervised(Estimator):
         """The work of fit; what a method adds, of whatever type, goes to its `_fit`."""
         params.check_params(self)
         self._forget()
+        if (source := source_of(X)) is not None:
+            return self._fit_chunks(source, X, sample_weight, **extra)
         X = admit(self, X, fitting=True)
         kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
         with interruptible_fit(self):
             self._fit(kept, w, **extra)
+            self._label(X)
+        return self
+
+    def _fit_chunks(self, source: ChunkSource, X: UserTable, sample_weight: UserWeights, **extra: Any) -> Self:
+        """The same, from a table in chunks."""
+        admitted = admit_chunks(self, source, None, sample_weight, None)
+        if admitted.is_single:
+            table, _, w = admitted.in_memory()
+            return self._fit_admitted(table, None, w, **extra)
+        Z, _, w = admitted.arrays()
+        with interruptible_fit(self):
+            self._fit(Z, w, **extra)
             self._label(X)
         return self
 
@@ -304,7 +333,10 @@ def _fit_unweighted(self: U, X: UserTable, y: UserTarget = None) -> U:
     """Learn from the rows of X."""
     params.check_params(self)
     self._forget()
-    X = admit(self, X, fitting=True)
+    if (source := source_of(X)) is not None:
+        admitted = admit_chunks(self, source, None, None, None)
+        X = admitted.in_memory()[0] if admitted.is_single else admitted.arrays()[0]
+    X = X if is_chunked(X) else admit(self, X, fitting=True)
     with interruptible_fit(self):
         self._fit(X)
     return self

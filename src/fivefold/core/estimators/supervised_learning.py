@@ -17,10 +17,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from fivefold.core._sklearn import ClassifierMixin, RegressorMixin, Tags
+from fivefold.core.admission.chunks import admit_chunks
 from fivefold.core.admission.targets import admit_pair, admit_weights, keep_positive
+from fivefold.core.chunks.sources import ChunkSource
+from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import Estimator
+from fivefold.core.estimators.chunk_answers import chunk_accuracy, chunk_r2
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Codes, Doubles, Labels, Table, Target, UserTable, UserTarget, UserWeights, Weights
 
@@ -70,6 +74,8 @@ class Classifier(ClassifierMixin, Supervised):
     def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
         params.check_params(self)
         self._forget()
+        if (source := source_of(X)) is not None:
+            return self._fit_chunks(source, y, sample_weight, **extra)
         X, y = admit_pair(self, X, y)
         if y.ndim == 2 and (not self.takes.outputs or y.shape[1] == 1):
             y = column_or_1d(y, warn=True)
@@ -85,6 +91,24 @@ class Classifier(ClassifierMixin, Supervised):
         X, y, codes, w = keep_positive(w, X, y, codes)
         with interruptible_fit(self):
             self._fit(X, codes, self._fold(y, codes, w), **extra)
+        return self
+
+    def _fit_chunks(self, source: ChunkSource, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
+        """The same, from a table in chunks."""
+        admitted = admit_chunks(self, source, y, sample_weight, "labels")
+        if admitted.is_single:
+            return self._fit_admitted(*admitted.in_memory(), **extra)
+        facts = admitted.facts
+        self.classes_ = classes = facts.labels
+        if classes.dtype.kind not in "iub":
+            check_labels(classes)
+        if len(classes) < 2 and not self.takes.one_class:
+            raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {classes[0]!r}")
+        rule = getattr(self, "class_weight", None)
+        factor = None if rule is None else class_weights(rule, classes, np.arange(len(classes)), facts.label_weight)
+        X, codes, w = admitted.arrays(classes, factor)
+        with interruptible_fit(self):
+            self._fit(X, codes, w, **extra)
         return self
 
     def _partial_fit(
@@ -125,6 +149,12 @@ class Classifier(ClassifierMixin, Supervised):
         best = map_parts(lambda lo, hi: scores[lo:hi].argmax(axis=1), len(scores))
         return self.classes_[np.concatenate(best)]
 
+    def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
+        """The weighted share of rows whose class is predicted."""
+        if (source := source_of(X)) is not None:
+            return chunk_accuracy(self, source, y, sample_weight)  # type: ignore[return-value]
+        return super().score(X, y, sample_weight)
+
     def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
         """The weights of the rows times those of their classes."""
         rule = getattr(self, "class_weight", None)
@@ -155,7 +185,13 @@ class NumericTarget(Supervised):
     def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
         params.check_params(self)
         self._forget()
-        X, y, w = self._admitted_rows(X, y, sample_weight, fitting=True)
+        if (source := source_of(X)) is not None:
+            admitted = admit_chunks(self, source, y, sample_weight, "numbers")
+            if admitted.is_single:
+                return self._fit_admitted(*admitted.in_memory(), **extra)
+            X, y, w = admitted.arrays()
+        else:
+            X, y, w = self._admitted_rows(X, y, sample_weight, fitting=True)
         with interruptible_fit(self):
             self._fit(X, y, w, **extra)
         return self
@@ -175,6 +211,12 @@ class NumericTarget(Supervised):
             y = column_or_1d(y, warn=True)
         X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
         return X, y.astype(X.dtype, copy=False), w
+
+    def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
+        """The coefficient of determination, 1 - (squares of residuals) / (squares about the mean)."""
+        if (source := source_of(X)) is not None:
+            return chunk_r2(self, source, y, sample_weight)  # type: ignore[return-value]
+        return super().score(X, y, sample_weight)
 
 
 class Regressor(RegressorMixin, NumericTarget):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace
 from fivefold.core.numerics.products import centred_blocks, row_blocks
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
@@ -34,6 +35,8 @@ def weighted_moments(
     One pass. NumPy arrays are summed in float64 about the mean of a few rows, so that data far from zero
     lose nothing; with products=float32 the products within a block are float32, and twice as fast.
     """
+    if is_chunked(X):
+        return sum_over_chunks(partial(weighted_moments, products=products), X, w, merge=_merged)
     if issparse(X):
         return _sparse_moments(X, w)
     if is_tensor(X):
@@ -131,6 +134,8 @@ def cross_moments(X: Table, Y: Target, w: Weights | None = None) -> CrossMoments
 
     One pass, in float64, about the means of a few rows; no joint matrix (X, Y) is built.
     """
+    if is_chunked(X):
+        return sum_over_chunks(cross_moments, X, Y, w, merge=CrossMoments.merged)
     if issparse(X):
         return _sparse_cross(X, Y.astype(np.float64, copy=False), w)
     root = None if w is None else np.sqrt(w)

@@ -24,6 +24,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
 from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
@@ -135,6 +136,8 @@ def decompose(
 def choose_solver(X: Table, k: int | None) -> str:
     """The quickest solver for this table and k components; k is None if all principal values are needed."""
     n, d = X.shape
+    if is_chunked(X):
+        return "covariance_eigh"
     if issparse(X):
         return "covariance_eigh" if k is None else "arpack"
     if d <= MAX_SCATTER_COLUMNS and n >= 10 * d:

@@ -30,6 +30,7 @@ from scipy.optimize import nnls
 from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks, sum_pairs
 from fivefold.core.numerics.double_double import DoubleDouble, to_double_double
 from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.numerics.products import centred_blocks, centred_operator
@@ -75,7 +76,8 @@ def least_squares(X: Table, Y: Array, w: Array | None, centred: bool) -> LeastSq
     n, d = X.shape
     if issparse(X) and d > MAX_MOMENT_COLUMNS:
         return _by_lsqr(X, Y, w, centred)
-    small = n * (d + 1) * Y.shape[1] <= MAX_ENTRIES_EXTENDED and not issparse(X)
+    chunked = is_chunked(X)
+    small = n * (d + 1) * Y.shape[1] <= MAX_ENTRIES_EXTENDED and not issparse(X) and not chunked
     if n > d:
         moments = cross_moments(X, Y, w)
         if not np.isfinite(moments.mean).all():
@@ -84,8 +86,8 @@ def least_squares(X: Table, Y: Array, w: Array | None, centred: bool) -> LeastSq
             return _by_cholesky(X, Y, w, moments if centred else moments.about_zero(), small)
         except LinAlgError:
             pass
-    if issparse(X):
-        if n * d > MAX_DENSE_ENTRIES:
+    if issparse(X) or chunked:
+        if chunked or n * d > MAX_DENSE_ENTRIES:
             return _by_axes(X, Y, w, centred)
         X = X.toarray()
     return _by_qr(X.astype(np.float64, copy=False), Y, w, centred, small, np.finfo(X.dtype).eps)
@@ -145,6 +147,11 @@ def _by_cholesky(X: Table, Y: Array, w: Array | None, m: CrossMoments, small: bo
 
 def _residuals(X: Table, Y: Array, w: Array | None, m: CrossMoments, W: Array) -> tuple[Array, Array]:
     """Z'(T - Z W), which is zero at the solution, and the weighted squares of the residuals."""
+    if is_chunked(X):
+        found: tuple[Array, Array] = sum_over_chunks(
+            lambda X, Y, w: _residuals(X, Y, w, m, W), X, Y, w, merge=sum_pairs
+        )
+        return found
     if issparse(X):
         E = Y - m.offset - (X @ W - m.mean @ W)
         S = E if w is None else w[:, None] * E
@@ -159,8 +166,8 @@ def _residuals(X: Table, Y: Array, w: Array | None, m: CrossMoments, W: Array) -
             squares += np.einsum("ij,ij->j", S, E)
         return products, squares
 
-    found = map_parts(part, len(X))
-    return reduce(np.add, (p for p, _ in found)), reduce(np.add, (s for _, s in found))
+    parts = map_parts(part, len(X))
+    return reduce(np.add, (p for p, _ in parts)), reduce(np.add, (s for _, s in parts))
 
 
 def _by_qr(X: Array, Y: Array, w: Array | None, centred: bool, small: bool, eps: float) -> LeastSquaresSolution:

@@ -24,6 +24,7 @@ from scipy.linalg.lapack import dpocon
 from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.numerics.products import centred_operator, cross_product
 from fivefold.core.numerics.table_moments import cross_moments
@@ -55,7 +56,7 @@ def by_cholesky(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool
     if issparse(X) and min(n, d) > MAX_MOMENT_COLUMNS:
         return _by_lsqr(X, Y, w, alpha, centred)
     try:
-        if d > n:
+        if d > n and not is_chunked(X):
             return _from_rows(X, Y, w, alpha, centred)
         m = cross_moments(X, Y, w)
         if not np.isfinite(m.mean).all():
@@ -68,6 +69,8 @@ def by_cholesky(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool
 
 def by_svd(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
     """From the singular values of Z; where alpha is zero, the shortest least squares solution."""
+    if is_chunked(X):
+        return _by_axes(X, Y, w, alpha, centred)
     if issparse(X):
         if X.shape[0] * X.shape[1] > MAX_DENSE_ENTRIES:
             return _by_lsqr(X, Y, w, alpha, centred)
@@ -80,6 +83,17 @@ def by_svd(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> 
     shrunk = s**2 + alpha  # (k, t)
     gain = np.divide(s, shrunk, out=np.zeros_like(shrunk), where=shrunk > 0)
     return RidgeSolution(Vt.T @ (gain * (U.T @ T)), centre, offset, "svd")
+
+
+def _by_axes(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
+    """From the eigenvalues of the moments, for a table in chunks: half the digits of singular values."""
+    m = cross_moments(X, Y, w)
+    m = m if centred else m.about_zero()
+    values, axes = eigen(m.scatter)
+    values = np.where(values > len(values) * np.finfo(np.float64).eps * values[0], values, 0.0)[:, None]
+    shrunk, inside = values + alpha, axes.T @ m.cross
+    gain = np.divide(inside, shrunk, out=np.zeros_like(inside), where=(shrunk > 0) & (values > 0))
+    return RidgeSolution(axes @ gain, m.mean, m.offset, "svd")
 
 
 def by_nonnegative(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import xlogy
 
+from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks, sum_pairs
 from fivefold.core.numerics.softmax import softmax
 from fivefold.core.parallel import column_blocks, map_parts, scratch
 from fivefold.core.types import Codes, Indices, Mask, Matrix, Rng, Vector, Weights
@@ -102,6 +103,9 @@ class FiniteMixture:
 
     def expect(self, X: Matrix, w: Weights) -> tuple[FamilyStats, float]:
         """Statistics under the responsibilities, and log-likelihood plus log prior."""
+        if is_chunked(X):
+            stats, value = sum_over_chunks(replace(self, prior=None, share=0.0).expect, X, w, merge=sum_pairs)
+            return stats, value + self._log_prior()
 
         def part(lo: int, hi: int) -> tuple[FamilyStats, float]:
             sums, value = self.family.accumulator(self.components), 0.0

@@ -16,6 +16,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fivefold.core.chunks.chunked_array import sum_over_chunks
 from fivefold.core.types import Array, Matrix, Vector, Weights
 from fivefold.distributions.gaussian import (
     Diagonal,
@@ -97,7 +98,8 @@ def prior_moments(
 
     None stands for the mean and the variances of the data.
     """
-    seen, by_column, d = Gaussian(Diagonal()).stats(X, w[:, None]), family.structure.by_column, X.shape[1]
+    seen = sum_over_chunks(Gaussian(Diagonal()).stats, X, w[:, None])
+    by_column, d = family.structure.by_column, X.shape[1]
     centre = seen.mean[0] if mean is None else np.asarray(mean, dtype=np.float64)
     spread = seen.scatter[0] / seen.count[0] if covariance is None else np.asarray(covariance, dtype=np.float64)
     if by_column == (spread.ndim == 2):

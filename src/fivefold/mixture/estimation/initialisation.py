@@ -12,41 +12,69 @@ the rows nor repeating a row instead of weighting it changes a start.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from fivefold.core.chunks.chunked_array import (
+    ChunkedArray,
+    Rows,
+    is_chunked,
+    rows_of,
+    sum_over_chunks,
+    uniform_by_row,
+)
 from fivefold.core.types import Indices, Mask, Matrix, Rng, Weights
 from fivefold.distributions.family import GroupWeights, RowWeights
+from fivefold.distributions.gaussian import Diagonal, Gaussian
+from fivefold.spatial.centres.chunked_lloyd import (
+    ChunkedPoints,
+    chunked_distinct_seeds,
+    chunked_lloyd,
+    chunked_seeds,
+)
 from fivefold.spatial.centres.lloyd import alternate_updates
 from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds
 from fivefold.spatial.distances import squared_distances
 from fivefold.spatial.points import Points
 
+AnyPoints: TypeAlias = Points | ChunkedPoints
+
 KMEANS_TOL = 1e-4  # k-means stops when the squared moves of the centres sum to at most this share of the mean variance
 KMEANS_MAX_ITER = 300  # steps of k-means at most
 
 
-def kmeans_start(points: Points, K: int, rng: Rng) -> GroupWeights:
+def kmeans_start(points: AnyPoints, K: int, rng: Rng) -> GroupWeights:
+    if isinstance(points, ChunkedPoints):
+        seeds = chunked_seeds(points, K, rng)
+        found = chunked_lloyd(points, seeds, KMEANS_TOL * points.variance, KMEANS_MAX_ITER)
+        return _nearest(points, found.centres)
     seeds = points.rows_as_given(plusplus_seeds(points, K, rng))
     clusters = alternate_updates(points, seeds, KMEANS_TOL * points.variance, KMEANS_MAX_ITER)
     return GroupWeights(clusters.labels.astype(np.int64), points.w, K)
 
 
-def seeds_start(points: Points, K: int, rng: Rng) -> GroupWeights:
+def seeds_start(points: AnyPoints, K: int, rng: Rng) -> GroupWeights:
+    if isinstance(points, ChunkedPoints):
+        return _nearest(points, chunked_seeds(points, K, rng))
     return _nearest(points, points.rows_as_given(plusplus_seeds(points, K, rng)))
 
 
-def rows_start(points: Points, K: int, rng: Rng) -> GroupWeights:
+def rows_start(points: AnyPoints, K: int, rng: Rng) -> GroupWeights:
+    if isinstance(points, ChunkedPoints):
+        return _nearest(points, chunked_distinct_seeds(points, K, rng))
     return _nearest(points, points.rows_as_given(distinct_seeds(points, K, rng)))
 
 
-def random_start(points: Points, K: int, rng: Rng) -> Matrix:
+def random_start(points: AnyPoints, K: int, rng: Rng) -> Matrix:
+    if isinstance(points, ChunkedPoints):
+        return random_shares(points.w, K, int(rng.randint(2**31 - 1)))
     rank = _ranks(points)
     R = rng.uniform(size=(int(rank.max()) + 1, K))[rank]  # (n, K)
     return R * (points.w / R.sum(axis=1))[:, None]
 
 
-STARTS: dict[str, Callable[[Points, int, Rng], RowWeights]] = {
+STARTS: dict[str, Callable[[AnyPoints, int, Rng], RowWeights]] = {
     "kmeans": kmeans_start,
     "k-means++": seeds_start,
     "random_from_data": rows_start,
@@ -54,7 +82,7 @@ STARTS: dict[str, Callable[[Points, int, Rng], RowWeights]] = {
 }
 
 
-def blurred_start(R: RowWeights, points: Points, rng: Rng, share: float) -> Matrix:
+def blurred_start(R: RowWeights, points: AnyPoints, rng: Rng, share: float) -> Matrix:
     """R with a `share` of every row spread at random: no two components are equal, and no level has probability 0."""
     R = R.to_matrix() if isinstance(R, GroupWeights) else R
     return (1 - share) * R + share * random_start(points, R.shape[1], rng)
@@ -81,6 +109,10 @@ def labelled_start(R: RowWeights, points: Points, allowed: Mask) -> GroupWeights
 
 def mean_imputed(X: Matrix, w: Weights) -> Matrix:
     """X in float64, with missing entries replaced by the mean of their column."""
+    if is_chunked(X):
+        mean = sum_over_chunks(Gaussian(Diagonal()).stats, X, w[:, None]).mean[0]
+        filled: Any = X
+        return filled.map(lambda X: np.where(np.isnan(X), mean, X).astype(np.float64, copy=False))
     missing = np.isnan(X)
     if not missing.any():
         return np.asarray(X, dtype=np.float64)
@@ -97,5 +129,18 @@ def _ranks(points: Points) -> Indices:
     return rank
 
 
-def _nearest(points: Points, centres: Matrix) -> GroupWeights:
+def random_shares(w: Any, K: int, seed: int) -> Any:
+    """Weights of the rows of a table in chunks, divided at random among K components (n, K)."""
+
+    def pick(rows: Rows) -> Matrix:
+        v = rows_of(w, rows)
+        R = uniform_by_row(seed, rows.start * K, len(v) * K).reshape(-1, K)
+        return R * (v / R.sum(axis=1))[:, None]
+
+    return ChunkedArray(w.rows, pick, np.ones((1, K)))
+
+
+def _nearest(points: AnyPoints, centres: Matrix) -> GroupWeights:
+    if isinstance(points, ChunkedPoints):
+        return GroupWeights(points.labels(centres), points.w, len(centres))  # type: ignore[arg-type]
     return GroupWeights(squared_distances(points.table, centres).argmin(axis=1), points.w, len(centres))

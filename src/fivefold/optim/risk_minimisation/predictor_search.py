@@ -8,9 +8,12 @@ far the minimum is: the minimum along the line is many times as far.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import brentq
 
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.smooth.line_search import Armijo, Point, descent_slope, has_decreased
@@ -37,12 +40,11 @@ def predictor_step(risk: EmpiricalRisk, here: Point, direction: Array) -> Point:
 
 def _minimum_along(risk: EmpiricalRisk, x: Array, d: Array, at_one: float) -> float:
     """A step near the minimum along d, from the slope at a step of one."""
-    eta, along = (risk.design.predictor(risk.coefficient_matrix(v)) for v in (x, d))
-    pull, bend, out = float(x @ (risk.ridge * d)), float(d @ (risk.ridge * d)), np.empty_like(eta)
+    pull, bend = float(x @ (risk.ridge * d)), float(d @ (risk.ridge * d))
+    loss_slope = (lambda t: risk.line_slope(x, d, t)) if is_chunked(risk) else _loss_slope(risk, x, d)
 
     def slope(t: float) -> float:
-        risk.loss.weighted_sum(risk.y, eta + t * along, risk.s, out)
-        return float(np.vdot(out, along)) + pull + t * bend
+        return loss_slope(t) + pull + t * bend
 
     low, t, at_t = 0.0, 1.0, at_one
     for _ in range(MAX_DOUBLINGS if bend > 0 else 0):  # without a penalty there may be no minimum
@@ -53,3 +55,15 @@ def _minimum_along(risk: EmpiricalRisk, x: Array, d: Array, at_one: float) -> fl
     if not (slope(low) < 0 < slope(t) < np.inf):  # overflow, or rounding
         return t
     return float(brentq(slope, low, t, rtol=STEP_PRECISION, maxiter=50, disp=False))
+
+
+def _loss_slope(risk: EmpiricalRisk, x: Array, d: Array) -> Callable[[float], float]:
+    """The slope along d of the loss at x + t d, from the predictors of x and of d."""
+    eta, along = (risk.design.predictor(risk.coefficient_matrix(v)) for v in (x, d))
+    out = np.empty_like(eta)
+
+    def slope(t: float) -> float:
+        risk.loss.weighted_sum(risk.y, eta + t * along, risk.s, out)
+        return float(np.vdot(out, along))
+
+    return slope

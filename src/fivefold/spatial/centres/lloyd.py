@@ -53,6 +53,7 @@ class LloydResult:
     history: tuple[float, ...]  # the objective after each step
     reason: StopReason
     shift: float  # sum of the squared moves of the centres in the last step; zero if no label changed
+    n_filled: int  # clusters that hold rows
 
 
 @jit(fastmath=FAST, error_model="numpy")
@@ -308,6 +309,7 @@ def _result(
         history=tuple(history),
         reason=reason,
         shift=shift,
+        n_filled=int(np.count_nonzero(groups.members)),
     )
 
 

@@ -1,0 +1,304 @@
+"""Arrays that are never whole in memory: every pass reads their rows again, chunk by chunk.
+
+    X, y, w = ...                                       three ChunkedArrays of the same RowChunks
+    sum_over_chunks(family.stats, X, GroupWeights(y, w, K))
+
+One pass calls `stats` once per chunk, with the rows of that chunk in place of every ChunkedArray among the arguments,
+and adds the results in the order of the rows: which worker computed what changes nothing. A method needs nothing else;
+it runs on one machine or on a cluster, as the source of the chunks decides.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
+from itertools import chain
+from operator import add
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from scipy.sparse import issparse
+
+from fivefold.core.chunks.sources import ChunkSource, Side
+from fivefold.core.types import Array, Doubles, Table
+
+T = TypeVar("T")
+S = TypeVar("S")  # statistics, which can be merged
+
+
+class Rows(NamedTuple):
+    """The admitted rows of one chunk; `start` is the number of rows in the chunks before it."""
+
+    X: Any
+    y: Any
+    w: Any
+    start: int
+
+
+@dataclass(frozen=True)
+class RowChunks:
+    """Rows with their targets and weights, admitted anew on every pass.
+
+    `admit(where, table, y, w)` gives the Rows of a chunk. It has to be a value that can be sent to a worker.
+    """
+
+    source: ChunkSource
+    y: Side
+    w: Side
+    admit: Callable[..., Rows]
+    lengths: tuple[int, ...]  # rows of each chunk
+    starts: tuple[int, ...]  # rows of positive weight before each chunk, and in all
+    checksums: dict[int, int]  # of the chunks that were read before
+    class_rows: Doubles | None = None  # rows of each class, and their weight, where y holds codes of classes
+    class_weight: Doubles | None = None
+
+    @property
+    def n(self) -> int:
+        return self.starts[-1]
+
+    def map(self, work: Callable[[Rows], T], *, first: bool = False) -> Iterator[T]:
+        """work(rows) of each chunk, in order: one pass over the source; or of the first chunk only."""
+        admit, starts = self.admit, self.starts
+
+        def task(where: str, i: int, table: Table, y: object, w: object) -> tuple[int, int, T | None]:
+            rows = admit(where, table, y, w)._replace(start=starts[i] if i < len(starts) else -1)
+            return table.shape[0], _checksum(rows), work(rows) if len(rows.w) else None
+
+        given = self.source.map(task, self.y, self.w, first=first)
+        read = 0
+        for i, (length, checksum, found) in enumerate(given):
+            if i >= len(self.lengths) or length != self.lengths[i] or self._changed(i, checksum):
+                raise self._changed_error(i)
+            read += 1
+            if found is not None:
+                yield found
+        if read < len(self.lengths) and not first:
+            raise self._changed_error(read)
+
+    def _changed(self, i: int, checksum: int) -> bool:
+        return self.checksums.setdefault(i, checksum) != checksum
+
+    def _changed_error(self, i: int) -> ValueError:
+        return ValueError(
+            f"{self.source.place(i)} is not what it was in an earlier pass over the data: the file, or what is read "
+            "from it, changes while the model is fitted. Fit to a copy that stays as it is"
+        )
+
+
+def pick_X(rows: Rows) -> Table:
+    """The table."""
+    return rows.X
+
+
+def pick_y(rows: Rows) -> Any:
+    """The targets."""
+    return rows.y
+
+
+def pick_w(rows: Rows) -> Doubles:
+    """The weights."""
+    weights: Doubles = rows.w
+    return weights
+
+
+class ChunkedArray(NDArrayOperatorsMixin):
+    """One number, or one row of numbers, for each row of a RowChunks.
+
+    Arithmetic and `map` give further ones, which are computed when a pass reads their rows. `example` is the array of
+    one row, for the type and the shape.
+    """
+
+    def __init__(
+        self,
+        rows: RowChunks | None,
+        pick: Callable[[Rows], Any],
+        example: np.ndarray[Any, Any],
+        *,
+        total: Any = None,
+        ones: bool = False,
+    ) -> None:
+        self.rows, self.pick, self.example = rows, pick, example
+        self.ones = ones  # is every entry known to be one?
+        self._total = total  # the sum of all entries, where it is known
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A worker gets the rule alone, not the source."""
+        return ChunkedArray, (None, self.pick, self.example)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self), *self.example.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.example.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.example.ndim
+
+    def __len__(self) -> int:
+        return self._source().n
+
+    def map(self, rule: Callable[[Any], Any]) -> ChunkedArray:
+        """rule(rows) of each chunk, where the rule gives one entry or row for each row."""
+        pick = self.pick
+        return ChunkedArray(self.rows, lambda rows: rule(pick(rows)), rule(self.example))
+
+    def reshape(self, n: int, *shape: int) -> ChunkedArray:
+        return self.map(lambda a: a.reshape(len(a), *shape))
+
+    def astype(self, dtype: Any, copy: bool = True) -> ChunkedArray:
+        return self if self.dtype == dtype and not copy else self.map(lambda a: a.astype(dtype, copy=copy))
+
+    def __getitem__(self, key: Any) -> Any:
+        """Columns `a[:, key]` of all rows; single rows are gathered by `gathered_rows`."""
+        if not (isinstance(key, tuple) and key and key[0] == slice(None)):
+            raise TypeError("a ChunkedArray has no single rows: sum over its chunks, or gather rows from all of them")
+        return self.map(lambda a: a[key])
+
+    def sum(self, axis: int | None = None) -> Any:
+        """The sum of all entries, or of each column."""
+        if self._total is None:
+            self._total = sum_over_chunks(lambda a: a.sum(axis=axis), self)
+        return self._total
+
+    def head(self, rows: int) -> Any:
+        """At most this many rows from the start of the first chunk."""
+        return next(iter(self._source().map(lambda found: self.pick(found)[:rows].copy(), first=True)))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or "out" in options:
+            return NotImplemented
+        rows = next(a.rows for a in inputs if isinstance(a, ChunkedArray))
+        example = ufunc(*(a.example if isinstance(a, ChunkedArray) else a for a in inputs), **options)
+        return ChunkedArray(rows, lambda found: ufunc(*(rows_of(a, found) for a in inputs), **options), example)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError("a table in chunks is not read into memory at once; sum over its chunks")
+
+    def _source(self) -> RowChunks:
+        if self.rows is None:
+            raise TypeError("a ChunkedArray that was sent to a worker has no rows of its own")
+        return self.rows
+
+
+def is_chunked(a: object) -> bool:
+    """Is it read chunk by chunk? A dataclass is if one of its fields is."""
+    return _source_of(a) is not None
+
+
+def rows_of(a: Any, rows: Rows) -> Any:
+    """The argument as it is for the rows of one chunk: every ChunkedArray in it replaced by its rows."""
+    if isinstance(a, ChunkedArray):
+        return a.pick(rows)
+    if is_dataclass(a) and not isinstance(a, type):
+        here = {f.name: (v, rows_of(v, rows)) for f in fields(a) if (v := getattr(a, f.name, None)) is not None}
+        changed = {name: new for name, (old, new) in here.items() if new is not old}
+        return replace(a, **changed) if changed else a
+    return a
+
+
+def sum_over_chunks(stats: Callable[..., S], *arguments: Any, merge: Callable[[S, S], S] = add) -> S:
+    """stats(*arguments), merged over the chunks of the arguments; one call where none of them is chunked.
+
+    >>> sum_over_chunks(lambda X, R: R.T @ X, np.ones((15, 2)), np.ones((15, 1)))
+    array([[15., 15.]])
+    """
+    return reduce(merge, map_chunks(stats, *arguments))
+
+
+def map_chunks(work: Callable[..., T], *arguments: Any) -> Iterable[T]:
+    """work(*arguments) of each chunk, in order."""
+    source = next((s for a in arguments if (s := _source_of(a)) is not None), None)
+    if source is None:
+        return [work(*arguments)]
+    return source.map(lambda rows: work(*(rows_of(a, rows) for a in arguments)))
+
+
+def sum_pairs(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tuples added entry by entry: a rule to merge statistics."""
+    return tuple(a + b for a, b in zip(one, other, strict=True))
+
+
+def every_row(a: ChunkedArray) -> np.ndarray[Any, Any]:
+    """All rows as one array, in a file that is mapped into memory if they are more than the source may hold."""
+    return joined(map_chunks(lambda rows: rows, a), a._source().source.max_bytes)
+
+
+def joined(parts: Iterable[np.ndarray[Any, Any]], max_bytes: int) -> np.ndarray[Any, Any]:
+    """Parts one after the other; in a temporary file, mapped into memory, if they have more bytes than this."""
+    held: list[np.ndarray[Any, Any]] = []
+    parts, size = iter(parts), 0
+    for part in parts:
+        held.append(part)
+        size += part.nbytes
+        if size > max_bytes and not part.dtype.hasobject:
+            return _joined_in_file(chain(held, parts))
+    return np.concatenate(held)
+
+
+def _joined_in_file(parts: Iterable[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    with tempfile.TemporaryFile(prefix="fivefold-") as file:
+        n = 0
+        for part in parts:
+            file.write(np.ascontiguousarray(part).data)
+            n += len(part)
+        file.flush()
+        return np.memmap(file, dtype=part.dtype, mode="r+", shape=(n, *part.shape[1:]))
+
+
+def mapped_array(shape: tuple[int, ...], dtype: Any, max_bytes: int) -> np.ndarray[Any, Any]:
+    """An uninitialised array; in a temporary file, which the system may write out, if it has more bytes than this."""
+    kind = np.dtype(dtype)
+    if kind.hasobject or int(np.prod(shape)) * kind.itemsize <= max_bytes:
+        return np.empty(shape, kind)
+    with tempfile.TemporaryFile(prefix="fivefold-") as file:
+        return np.asarray(np.memmap(file, dtype=kind, mode="w+", shape=shape))
+
+
+def class_totals(y: Any, w: Any, K: int) -> Doubles:
+    """The weight of the rows of each of K classes, by their codes y; without w, their number."""
+    if isinstance(y, ChunkedArray) and y.rows is not None and y.pick is pick_y and (w is None or w.pick is pick_w):
+        known = y.rows.class_rows if w is None else y.rows.class_weight
+        if known is not None:
+            return known
+    return sum_over_chunks(lambda y, w: np.bincount(y, w, K).astype(np.float64), y, w)
+
+
+def gathered_rows(stride: int, *arrays: Any) -> tuple[Array, ...]:
+    """Every stride-th row of each array, in one pass."""
+    first = arrays[0]._source()
+
+    def some(rows: Rows) -> tuple[Array, ...]:
+        return tuple(np.ascontiguousarray(a.pick(rows)[-rows.start % stride :: stride]) for a in arrays)
+
+    return tuple(np.concatenate(parts) for parts in zip(*first.map(some), strict=True))
+
+
+def uniform_by_row(seed: int, start: int, count: int) -> Doubles:
+    """Random numbers between 0 and 1 for rows start, start + 1, ...: how the rows are cut into chunks changes none."""
+    bits = np.random.Philox(key=seed)
+    bits.advance(start // 4)  # a step of the counter gives four numbers
+    return np.random.Generator(bits).random(start % 4 + count)[start % 4 :]
+
+
+def _source_of(a: object) -> RowChunks | None:
+    if isinstance(a, ChunkedArray):
+        return a.rows
+    if is_dataclass(a) and not isinstance(a, type):
+        return next((s for f in fields(a) if (s := _source_of(getattr(a, f.name, None))) is not None), None)
+    return None
+
+
+def _checksum(rows: Rows) -> int:
+    """A number that another content would change: the sum of all bit patterns."""
+    total = 0
+    for a in (rows.X, rows.y, rows.w):
+        a = a.data if issparse(a) else a
+        if isinstance(a, np.ndarray) and a.dtype.kind in "iuf" and a.flags.c_contiguous:
+            total = total * 31 + int(a.view(f"u{a.dtype.itemsize}").sum(dtype=np.uint64))
+    return total % 2**64

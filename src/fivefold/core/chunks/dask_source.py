@@ -1,0 +1,137 @@
+"""Chunks that Dask holds: a task per chunk, on the worker that has it. Only this file knows Dask.
+
+Only sums are sent. A worker that is lost is replaced by Dask, which reads and sums its chunks again elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from fivefold.core.chunks.sources import ChunkSource, Side, Task, single_column
+from fivefold.core.types import Array, Table
+
+T = TypeVar("T")
+DaskTable: TypeAlias = Any  # an array or a data frame of Dask; it has no types
+
+
+def is_dask(X: object) -> bool:
+    """Is it an array, a data frame or a series of Dask? Asks without importing Dask."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def _is_frame(X: DaskTable) -> bool:
+    return hasattr(X, "npartitions") and not _is_array(X)
+
+
+def _is_array(X: DaskTable) -> bool:
+    arrays = sys.modules.get("dask.array")
+    return arrays is not None and isinstance(X, arrays.Array)
+
+
+class DaskSource(ChunkSource):
+    """The chunks of a Dask array, or the partitions of a Dask data frame."""
+
+    def __init__(self, table: DaskTable) -> None:
+        if _is_array(table):
+            if table.ndim != 2:
+                raise ValueError(f"X must be a table (rows, columns); the Dask array has shape {table.shape}")
+            table = table.rechunk({1: -1})
+            if np.isnan(table.shape[0]):
+                raise ValueError(
+                    "the Dask array does not know the lengths of its chunks; call X.compute_chunk_sizes() first"
+                )
+        self.table = table
+        self._lengths: tuple[int, ...] | None = tuple(table.chunks[0]) if _is_array(table) else None
+
+    @property
+    def schema(self) -> dict[str, bool] | None:
+        if _is_array(self.table):
+            return None
+        from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+        kinds = self.table.dtypes.items()
+        return {str(name): bool(is_numeric_dtype(kind) or is_bool_dtype(kind)) for name, kind in kinds}
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        if self._lengths is None:
+            self._lengths = tuple(int(n) for n in self.table.map_partitions(len).compute())
+        return self._lengths
+
+    def place(self, i: int) -> str:
+        return f"{'chunk' if _is_array(self.table) else 'partition'} {i}"
+
+    def map(
+        self,
+        task: Task[T],
+        y: Side = None,
+        w: Side = None,
+        *,
+        columns: Sequence[str] | None = None,
+        first: bool = False,
+    ) -> Iterator[T]:
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        table = self.table if columns is None else self.table[list(columns)]
+        blocks = _delayed(table)[: 1 if first else None]
+        sides = [self._cut(name, side) for name, side in (("y", y), ("sample_weight", w))]
+        run = delayed(task, pure=False, traverse=False)
+        yield from compute(*(run(self.place(i), i, b, *(side[i] for side in sides)) for i, b in enumerate(blocks)))
+
+    def _cut(self, name: str, side: Side) -> Sequence[Any]:
+        """What stands beside the chunks, one entry per chunk."""
+        if side is None or isinstance(side, str):
+            return [side] * len(self.lengths)
+        if isinstance(side, DaskSource):
+            side = side.table
+        if is_dask(side):
+            if not _is_array(side):
+                side = side.to_dask_array(lengths=True)
+            if side.shape[0] != sum(self.lengths):
+                raise ValueError(f"X has {sum(self.lengths)} rows, but {name} has {side.shape[0]}: give one per row")
+            return _delayed(side.rechunk((self.lengths, *side.chunks[1:])))
+        side = np.asarray(single_column(side))
+        if len(side) != sum(self.lengths):
+            raise ValueError(f"X has {sum(self.lengths)} rows, but {name} has {len(side)}: give one per row")
+        return [side[lo:hi] for lo, hi in pairwise(np.cumsum((0, *self.lengths)).tolist())]
+
+
+def _example(table: DaskTable, rule: Callable[[Table], Array]) -> Array:
+    """The answer to one row, for the type and shape of answers: a row of ones, or the first of the table."""
+    if _is_array(table):
+        return np.asarray(rule(np.ones((1, table.shape[1]), dtype=table.dtype)))
+    try:
+        return np.asarray(rule(table._meta_nonempty.iloc[:1]))
+    except ValueError:  # the example of a frame holds text that is no category of fit
+        return np.asarray(rule(table.head(1, npartitions=-1)))
+
+
+def _delayed(table: DaskTable) -> Sequence[Any]:
+    blocks = table.to_delayed()
+    return blocks.ravel().tolist() if isinstance(blocks, np.ndarray) else list(blocks)
+
+
+def lazy_answer(table: DaskTable, rule: Callable[[Table], Array]) -> DaskTable:
+    """rule(rows) as a Dask array with the chunks of the table, computed when it is asked for."""
+    import dask.array as da
+
+    example = _example(table, rule)
+    if _is_array(table):
+        table = table.rechunk({1: -1})
+        chunks = (table.chunks[0], *((size,) for size in example.shape[1:]))
+        dropped = [1] if example.ndim == 1 else []
+        return da.map_blocks(rule, table, drop_axis=dropped, chunks=chunks, dtype=example.dtype, meta=example[:0])
+    from dask.delayed import delayed
+
+    run = delayed(rule, pure=False, traverse=False)
+    parts = [
+        da.from_delayed(run(block), (np.nan, *example.shape[1:]), dtype=example.dtype, meta=example[:0])
+        for block in _delayed(table)
+    ]
+    return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)

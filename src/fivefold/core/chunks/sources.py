@@ -1,0 +1,248 @@
+"""Where chunks come from: files of Arrow's formats, arrays, and functions that return iterables.
+
+A source reads its rows again on every pass. The next chunk is read while the current one is worked on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from fivefold.core.types import Table
+
+T = TypeVar("T")
+COPIES = 8  # copies of a chunk that are in memory at a time: as read, as columns, as a matrix, read ahead, temporaries
+MIN_CHUNK_ROWS = 1000  # rows per chunk, at least, however wide the table
+MAX_CHUNK_ROWS = 1_000_000  # rows per chunk, at most: larger ones are no faster
+TEXT_BYTES = 64  # assumed for a value of text
+READ_BUFFER_BYTES = 1 << 20  # of a Parquet file that are read at a time, per column
+
+# What stands beside a table: the name of one of its columns, an array, chunks of its own, or nothing.
+Side: TypeAlias = Any
+Task: TypeAlias = Callable[[str, int, Table, Any, Any], T]  # (place, number of the chunk, table, y, w)
+
+
+class ChunkSource(ABC):
+    """Chunks of a table, the same on every pass."""
+
+    max_bytes: int = 512 << 20  # of rows that may be in memory at a time
+
+    @property
+    def schema(self) -> dict[str, bool] | None:
+        """The columns, and whether each holds numbers, where that is known without reading."""
+        return None
+
+    @property
+    def lengths(self) -> tuple[int, ...] | None:
+        """The numbers of rows, where they are known without reading."""
+        return None
+
+    def place(self, i: int) -> str:
+        """Chunk i, in the words of a message."""
+        return f"chunk {i}"
+
+    @abstractmethod
+    def map(
+        self,
+        task: Task[T],
+        y: Side = None,
+        w: Side = None,
+        *,
+        columns: Sequence[str] | None = None,
+        first: bool = False,
+    ) -> Iterator[T]:
+        """task(place, i, table, y, w) of each chunk, in order, or of the first one only.
+
+        `columns` are those that are needed, all by default.
+        """
+
+
+class LocalSource(ChunkSource):
+    """Chunks that this process reads."""
+
+    @abstractmethod
+    def read(self, columns: Sequence[str] | None) -> Iterator[Table]:
+        """The chunks, one after the other."""
+
+    def map(
+        self,
+        task: Task[T],
+        y: Side = None,
+        w: Side = None,
+        *,
+        columns: Sequence[str] | None = None,
+        first: bool = False,
+    ) -> Iterator[T]:
+        sides, start = (_Beside("y", y), _Beside("sample_weight", w)), 0
+        for i, table in enumerate(read_ahead(self.read(columns))):
+            stop = start + table.shape[0]
+            yield task(self.place(i), i, table, *(side.part(i, start, stop) for side in sides))
+            start = stop
+            if first:
+                return
+        for side in sides:
+            side.end(start)
+
+
+@dataclass(frozen=True)
+class ArraySource(LocalSource):
+    """Runs of rows of an array, for example one that is mapped from a file."""
+
+    array: Any
+    max_bytes: int
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        n, step = len(self.array), self._step
+        return tuple(min(step, n - lo) for lo in range(0, n, step))
+
+    @property
+    def _step(self) -> int:
+        return chunk_rows(8 * (self.array.size // max(len(self.array), 1)), self.max_bytes)
+
+    def place(self, i: int) -> str:
+        return f"chunk {i} (from row {i * self._step})"
+
+    def read(self, columns: Sequence[str] | None) -> Iterator[Table]:
+        for lo in range(0, len(self.array), self._step):
+            yield np.array(self.array[lo : lo + self._step])  # read here, in the thread that reads ahead
+
+
+@dataclass(frozen=True)
+class IterableSource(LocalSource):
+    """The tables of an iterable, which a function returns anew for every pass."""
+
+    make: Callable[[], Iterable[Table]]
+    max_bytes: int
+
+    def read(self, columns: Sequence[str] | None) -> Iterator[Table]:
+        for table in self.make():
+            if not hasattr(table, "shape"):
+                table = np.asarray(table)
+            yield table
+
+
+class ArrowSource(LocalSource):
+    """The rows of an Arrow data set: Parquet, Feather or CSV files, in the order of their names."""
+
+    def __init__(self, dataset: Any, max_bytes: int, columns: Sequence[str] | None = None) -> None:
+        self.dataset, self.max_bytes = dataset, max_bytes
+        self.names = list(dataset.schema.names) if columns is None else list(columns)
+        if absent := set(self.names) - set(dataset.schema.names):
+            raise ValueError(f"the data set has no column {sorted(absent)[0]!r}; it has {dataset.schema.names}")
+        self._places: list[str] = []
+
+    @property
+    def schema(self) -> dict[str, bool]:
+        from pyarrow import types
+
+        def is_number(kind: Any) -> bool:
+            return bool(types.is_integer(kind) or types.is_floating(kind))
+
+        return {name: is_number(self.dataset.schema.field(name).type) for name in self.names}
+
+    def place(self, i: int) -> str:
+        return self._places[i] if i < len(self._places) else f"chunk {i}"
+
+    def read(self, columns: Sequence[str] | None) -> Iterator[Table]:
+        row_bytes = sum(8 if number else TEXT_BYTES for number in self.schema.values())
+        rows, i = chunk_rows(row_bytes, self.max_bytes), 0
+        for fragment in sorted(self.dataset.get_fragments(), key=lambda f: getattr(f, "path", "")):
+            path = str(getattr(fragment, "path", "in memory")).rpartition("/")[2]
+            for table in _tables_of(self._batches(fragment, rows, self.names if columns is None else columns), rows):
+                if i == len(self._places):
+                    self._places.append(f"chunk {i} ({path})")
+                yield table
+                i += 1
+
+    def _batches(self, fragment: Any, rows: int, names: Sequence[str]) -> Iterator[Any]:
+        names = list(names)
+        format = getattr(fragment, "format", None)
+        if getattr(format, "default_extname", "") == "parquet" and set(names) <= set(fragment.physical_schema.names):
+            from pyarrow.parquet import ParquetFile
+
+            with fragment.filesystem.open_input_file(fragment.path) as opened:
+                file = ParquetFile(opened, buffer_size=READ_BUFFER_BYTES)
+                yield from file.iter_batches(batch_size=rows, columns=names, use_threads=False)
+            return
+        yield from fragment.to_batches(
+            schema=self.dataset.schema, columns=names, batch_size=rows, batch_readahead=1, fragment_readahead=1
+        )
+
+
+def _tables_of(batches: Iterable[Any], rows: int) -> Iterator[Table]:
+    """Batches of any length as tables of this many rows, and a last one of what is left: whatever columns are read."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    for batch in batches:
+        while batch.num_rows:
+            room = rows - sum(b.num_rows for b in held)
+            held.append(batch.slice(0, room))
+            batch = batch.slice(room) if batch.num_rows > room else batch.slice(0, 0)
+            if sum(b.num_rows for b in held) == rows:
+                yield pa.Table.from_batches(held).combine_chunks()
+                held = []
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks()
+
+
+class _Beside:
+    """What stands beside the chunks of a table, cut like them."""
+
+    def __init__(self, name: str, given: Side) -> None:
+        self.name, self.given = name, given
+        self.chunks = read_ahead(given.read(None)) if isinstance(given, LocalSource) else None
+
+    def part(self, i: int, start: int, stop: int) -> Any:
+        """What belongs to rows start..stop."""
+        if self.given is None or isinstance(self.given, str):
+            return self.given
+        if self.chunks is None:
+            part = self.given[start:stop]
+        else:
+            part = next(self.chunks, np.empty(0))
+            part = single_column(part)
+        if len(part) != stop - start:
+            raise ValueError(
+                f"chunk {i} of X has {stop - start} rows, but {self.name} has {len(part)} for it: give chunks of the "
+                f"same lengths, or an array with one entry per row"
+            )
+        return part
+
+    def end(self, rows: int) -> None:
+        """Refuse more entries than there were rows."""
+        if self.given is None or isinstance(self.given, str):
+            return
+        more = next(self.chunks, None) is not None if self.chunks is not None else len(self.given) != rows
+        if more:
+            raise ValueError(f"X has {rows} rows in its chunks, but {self.name} has more: give one entry per row")
+
+
+def single_column(table: Any) -> Any:
+    """A chunk of targets or weights: the column of a frame that has one, anything else unchanged."""
+    if nw.dependencies.is_into_dataframe(table):
+        frame = nw.from_native(table, eager_only=True)
+        return frame[frame.columns[0]].to_numpy() if len(frame.columns) == 1 else frame.to_numpy()
+    return table
+
+
+def chunk_rows(row_bytes: int, max_bytes: int) -> int:
+    """How many rows a chunk may have."""
+    return int(min(max(max_bytes // (COPIES * max(row_bytes, 1)), MIN_CHUNK_ROWS), MAX_CHUNK_ROWS))
+
+
+def read_ahead(chunks: Iterator[Table]) -> Iterator[Table]:
+    """The same chunks; the next one is read while the caller works on the present one."""
+    end = object()
+    with ThreadPoolExecutor(1, thread_name_prefix="fivefold-read") as pool:
+        ahead = pool.submit(next, chunks, end)
+        while (chunk := ahead.result()) is not end:
+            ahead = pool.submit(next, chunks, end)
+            yield chunk

@@ -1,0 +1,118 @@
+"""What estimators answer about tables in chunks: predictions chunk by chunk, lazy ones for Dask, and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from fivefold.core.admission.chunks import chunk_weights, placed_errors, side, split_sides
+from fivefold.core.chunks.chunked_array import joined, sum_pairs
+from fivefold.core.chunks.dask_source import DaskSource, lazy_answer
+from fivefold.core.chunks.sources import ChunkSource
+from fivefold.core.types import Array, Table, UserTarget, UserWeights
+
+
+def answer_chunks(estimator: Any, method: Callable[..., Any], source: ChunkSource, *args: Any, **options: Any) -> Any:
+    """method(estimator, rows) of every chunk, one after the other: an array, or a lazy array of Dask for Dask's tables.
+
+    An array of more bytes than the source may hold in memory is mapped from a temporary file.
+    """
+    columns = known_columns(estimator, source)
+    if isinstance(source, DaskSource):
+        table = source.table if columns is None else source.table[columns]
+        return lazy_answer(table, lambda rows: method(estimator, rows, *args, **options))
+
+    def task(where: str, i: int, table: Table, y: object, w: object) -> Any:
+        with placed_errors(where):
+            return method(estimator, _selected(table, columns), *args, **options)
+
+    parts = source.map(task, columns=columns)
+    first = next(parts, None)
+    if first is None:
+        raise ValueError(f"{type(estimator).__name__}: there are no chunks, or no rows in them")
+    if isinstance(first, list):
+        return [np.concatenate(each) for each in zip(first, *parts, strict=True)]
+    return joined(_chained(first, parts), source.max_bytes)
+
+
+def known_columns(estimator: Any, source: ChunkSource) -> list[str] | None:
+    """The columns of fit, where the chunks have others besides: targets, weights, identifiers."""
+    names, schema = vars(estimator).get("feature_names_in_"), source.schema
+    if names is None or schema is None or not set(names) <= set(schema) or list(names) == list(schema):
+        return None
+    return [str(name) for name in names]
+
+
+def chunk_accuracy(
+    estimator: Any, source: ChunkSource, y: UserTarget, sample_weight: UserWeights = None
+) -> np.floating[Any]:
+    """The weighted share of rows whose class is predicted."""
+
+    def sums(X: Table, labels: Any, w: Array) -> tuple[Any, Any]:
+        return (w @ (estimator.predict(X) == labels), w.sum())
+
+    right, weight = reduce(sum_pairs, scored_chunks(estimator, source, y, sample_weight, sums))
+    return np.float64(right / weight)
+
+
+class SquareSums(NamedTuple):
+    """Weight, mean and squares of targets about it, and squares of the residuals, for each output."""
+
+    weight: float
+    mean: Array
+    spread: Array
+    rest: Array
+
+    def merged(self, other: SquareSums) -> SquareSums:
+        weight = self.weight + other.weight
+        gap = other.mean - self.mean
+        spread = self.spread + other.spread + gap**2 * (self.weight * other.weight / weight)
+        return SquareSums(weight, self.mean + gap * (other.weight / weight), spread, self.rest + other.rest)
+
+
+def chunk_r2(estimator: Any, source: ChunkSource, y: UserTarget, sample_weight: UserWeights = None) -> np.floating[Any]:
+    """The coefficient of determination, averaged over outputs as scikit-learn does."""
+
+    def sums(X: Table, targets: Any, w: Array) -> SquareSums:
+        T = np.asarray(targets, dtype=np.float64).reshape(len(w), -1)
+        E = T - np.asarray(estimator.predict(X)).reshape(T.shape)
+        mean = w @ T / w.sum()
+        return SquareSums(float(w.sum()), mean, w @ (T - mean) ** 2, w @ E**2)
+
+    found = reduce(SquareSums.merged, scored_chunks(estimator, source, y, sample_weight, sums))
+    constant = np.where(found.rest == 0, 1.0, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.float64(np.where(found.spread > 0, 1 - found.rest / found.spread, constant).mean())
+
+
+def scored_chunks(
+    estimator: Any, source: ChunkSource, y: UserTarget, sample_weight: UserWeights, sums: Callable[..., Any]
+) -> list[Any]:
+    """sums(table, targets, weights) of each chunk."""
+
+    def task(where: str, i: int, table: Table, y: Any, w: Any) -> Any:
+        with placed_errors(where):
+            table, y, w = split_sides(estimator, table, y, w)
+            v = chunk_weights(estimator, w, table.shape[0])
+            return sums(_selected(table, columns), y, v) if v.any() else None
+
+    columns = None
+    names = vars(estimator).get("feature_names_in_")
+    if source.schema is not None and names is not None and set(names) <= set(source.schema):
+        columns = [str(name) for name in names]
+    return [found for found in source.map(task, side(y), side(sample_weight)) if found is not None]
+
+
+def _selected(table: Table, columns: list[str] | None) -> Table:
+    if columns is None or not nw.dependencies.is_into_dataframe(table):
+        return table
+    return nw.to_native(nw.from_native(table, eager_only=True).select(columns))
+
+
+def _chained(first: Any, parts: Any) -> Any:
+    yield first
+    yield from parts
