@@ -66,6 +66,7 @@ UNDECLARED = {  # packages that are imported only where a user's data come from 
     "pandas": "rules as a frame, for those who have pandas",
     "torch": "doctor names the device; tensors come with torch",
     "dask": "arrays in chunks come with dask",
+    "pyarrow": "Parquet files and Arrow data sets come with pyarrow, or words say so",
 }
 
 

@@ -321,4 +321,3 @@ def _first_rows(where: str, i: int, table: Table, y: Any, w: Any) -> Table:
 def _small(rows: Rows) -> Rows:
     """The first row, as an example of types and shapes."""
     return Rows(rows.X[:1].copy(), None if rows.y is None else rows.y[:1].copy(), rows.w[:1].copy(), 0)
-
