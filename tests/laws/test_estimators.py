@@ -459,7 +459,14 @@ def test_one_row_is_learned_from_or_refused_in_words(case):
 
 
 @pytest.mark.parametrize(
-    "case", [c for c in CASES if {"n_clusters", "n_components"} & {p.name for p in c[0].parameters}], ids=named
+    "case",
+    [
+        c
+        for c in CASES
+        if {"n_clusters", "n_components"} & {p.name for p in c[0].parameters}
+        and c[0].chapter != "kernel_approximation"  # of random features there may be any number
+    ],
+    ids=named,
 )
 def test_more_parts_than_the_data_allow_are_refused_with_both_numbers(case):
     X, y = table(case)

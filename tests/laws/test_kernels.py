@@ -1,6 +1,7 @@
 """What every kernel must satisfy: symmetry, positive eigenvalues, its diagonal, its derivatives, its text, its type."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -12,6 +13,7 @@ from fivefold.kernels import (
     DistanceKernel,
     DotProduct,
     ExpSineSquared,
+    FunctionKernel,
     Laplace,
     Linear,
     Mahalanobis,
@@ -24,6 +26,7 @@ from fivefold.kernels import (
     WhiteKernel,
     exp,
     parse,
+    tensor_product,
 )
 
 rng = np.random.RandomState(16)
@@ -142,3 +145,26 @@ def test_algebra_of_kernels_is_arithmetic_of_matrices(a, b):
     assert_allclose((a**3)(X), A**3)
     assert_allclose(exp(a)(X), np.exp(A))
     assert_allclose(PowerSeries(a, [1.0, 2.0, 0.5])(X), 1 + 2 * A + 0.5 * A**2)
+
+
+def test_stationary_kernels_see_differences_and_radial_ones_distances():
+    turn = np.linalg.qr(np.random.RandomState(9).normal(size=(3, 3)))[0]
+    for kernel in (RBF(0.7), Matern(nu=2.5), RationalQuadratic(), Laplace(2.0), ExpSineSquared(2.0, 3.0)):
+        assert kernel.is_stationary()
+        assert_allclose(kernel(X + 1.5), kernel(X), rtol=1e-10)
+        assert isinstance(kernel, Laplace) or np.allclose(kernel(X @ turn), kernel(X))
+    assert not (RBF() + Linear()).is_stationary()
+
+
+def test_a_tensor_product_is_the_kernel_of_products_of_features():
+    kernel = tensor_product([(Linear(), [0, 1]), (Polynomial(1), [2])])
+    phi = np.einsum("ia,ib->iab", X[:, :2], np.column_stack([np.ones(len(X)), X[:, 2]])).reshape(len(X), -1)
+    assert_allclose(kernel(X), phi @ phi.T)
+    both = Linear().on([0, 1]) + Linear().on([2])
+    assert_allclose(both(X), X @ X.T)
+    records = [("ab", 1.0), ("ab", 2.0), ("c", 3.0)]
+    letters = FunctionKernel(lambda x, y: float(x == y)).on(0)
+    assert_allclose((letters * FunctionKernel(lambda x, y: x * y).on(1))(records), [[1, 2, 0], [2, 4, 0], [0, 0, 9]])
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    assert_allclose(RBF().on(["a", "c"])(frame), RBF()(X[:, [0, 2]]))
+    assert_allclose(RBF().on("b")(frame), RBF()(X[:, [1]]))

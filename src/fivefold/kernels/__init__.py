@@ -20,16 +20,19 @@ from fivefold.kernels.composition import polynomial as polynomial
 from fivefold.kernels.composition import tensor_product as tensor_product
 from fivefold.kernels.differences import ChiSquared as ChiSquared
 from fivefold.kernels.differences import DistanceKernel as DistanceKernel
+from fivefold.kernels.differences import FunctionKernel as FunctionKernel
 from fivefold.kernels.differences import Laplace as Laplace
 from fivefold.kernels.elementary import ConstantKernel as ConstantKernel
 from fivefold.kernels.elementary import RankOne as RankOne
 from fivefold.kernels.elementary import WhiteKernel as WhiteKernel
 from fivefold.kernels.expression import parse as parse
+from fivefold.kernels.gram import Gram as Gram
 from fivefold.kernels.inner_product import DotProduct as DotProduct
 from fivefold.kernels.inner_product import Linear as Linear
 from fivefold.kernels.inner_product import Polynomial as Polynomial
 from fivefold.kernels.inner_product import Sigmoid as Sigmoid
 from fivefold.kernels.named_kernels import PairwiseKernel as PairwiseKernel
+from fivefold.kernels.named_kernels import kernel_of_rows as kernel_of_rows
 from fivefold.kernels.named_kernels import named_kernel as named_kernel
 from fivefold.kernels.radial import RBF as RBF
 from fivefold.kernels.radial import ExpSineSquared as ExpSineSquared
@@ -37,3 +40,4 @@ from fivefold.kernels.radial import Mahalanobis as Mahalanobis
 from fivefold.kernels.radial import Matern as Matern
 from fivefold.kernels.radial import RationalQuadratic as RationalQuadratic
 from fivefold.kernels.radial import gaussian as gaussian
+from fivefold.kernels.validity import check_positive_definite as check_positive_definite

@@ -75,8 +75,9 @@ class Kernel(ABC):
         Of two single rows, arrays of one axis, it is a number: what scikit-learn asks of a function as kernel.
         """
         if not eval_gradient:
-            single = isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.ndim == 1 == Y.ndim
-            return self._gram(X[None], Y[None])[0, 0] if single and self.requires_vector_input else self._gram(X, Y)
+            if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.ndim == 1 == Y.ndim:
+                return self._gram(X[None], Y[None])[0, 0] if self.requires_vector_input else self._gram(X, Y)
+            return self._gram(X, Y)
         if Y is not None:
             raise ValueError("Gradient can only be evaluated when Y is None: k.gradient(X, Y) takes both")
         K = self._gram(X, None)

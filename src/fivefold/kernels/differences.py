@@ -8,7 +8,7 @@ DistanceKernel   exp(-D(x, y) / (2 s^2)) of any distance D; valid only for some 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -184,6 +184,38 @@ def _named_distances(name: str, X: Matrix, Y: Matrix | None) -> Matrix:
         return D if name == "sqeuclidean" else np.sqrt(D)
     other = X if Y is None else Y
     return pairwise(lambda rows, columns: cdist(X[rows], other[columns], metric=name), X, Y)
+
+
+class FunctionKernel(Kernel):
+    """A function of two objects, taken at its word; check_positive_definite says what a sample thinks of it.
+
+    Examples
+    --------
+    >>> FunctionKernel(lambda x, y: float(len(set(x) & set(y))))(["abc", "bcd"])
+    array([[3., 2.],
+           [2., 3.]])
+    """
+
+    function: Callable[..., float]
+    options: Mapping[str, Any] | None = None  # further arguments, by name
+
+    def is_stationary(self) -> bool:
+        return False
+
+    def _value(self, x: Any, y: Any) -> float:
+        return float(self.function(x, y, **(self.options or {})))
+
+    def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
+        return each_pair(self._value, X, Y)
+
+    def diag(self, X: Objects) -> Vector:
+        return np.array([self._value(X[i], X[i]) for i in range(count(X))], dtype=float_type(X))
+
+    def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
+        yield from ()
+
+    def diag_gradient(self, X: Objects) -> Iterator[Vector]:
+        yield from ()
 
 
 def each_pair(function: Callable[[Any, Any], float], X: Objects, Y: Objects | None) -> Matrix:

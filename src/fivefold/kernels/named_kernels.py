@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Matrix, Vector
-from fivefold.kernels.base import Kernel, Objects, count
+from fivefold.core.types import Array, Matrix, Vector
+from fivefold.kernels.base import Kernel, Objects, as_kernel, count
 from fivefold.kernels.composition import NormalisedKernel
-from fivefold.kernels.differences import ChiSquared, Laplace, additive_chi_squares, each_pair
-from fivefold.kernels.gram_blocks import as_rows, densified
+from fivefold.kernels.differences import ChiSquared, FunctionKernel, Laplace, additive_chi_squares
+from fivefold.kernels.expression import parse
+from fivefold.kernels.gram_blocks import as_rows
 from fivefold.kernels.inner_product import Linear, Polynomial, Sigmoid
 from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds
 from fivefold.kernels.radial import RBF
@@ -52,9 +53,9 @@ NAMED: dict[str, Callable[[float, float, float], Kernel]] = {  # of gamma, degre
     "linear": lambda gamma, degree, coef0: Linear(),
     "poly": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
     "polynomial": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
-    "rbf": lambda gamma, degree, coef0: RBF(float(np.sqrt(0.5 / gamma))),
+    "rbf": lambda gamma, degree, coef0: RBF(float(np.sqrt(0.5 / gamma)) if gamma else np.inf),
     "sigmoid": lambda gamma, degree, coef0: Sigmoid(gamma, coef0),
-    "laplacian": lambda gamma, degree, coef0: Laplace(1.0 / gamma),
+    "laplacian": lambda gamma, degree, coef0: Laplace(1.0 / gamma if gamma else np.inf),
     "chi2": lambda gamma, degree, coef0: ChiSquared(gamma),
     "additive_chi2": lambda gamma, degree, coef0: AdditiveChiSquared(),
     "cosine": lambda gamma, degree, coef0: NormalisedKernel(Linear()),
@@ -72,6 +73,37 @@ def named_kernel(name: str, gamma: float | None = None, degree: float = 3, coef0
     if name not in NAMED:
         raise ValueError(f"no kernel is called {name!r}; there are {', '.join(sorted(NAMED))}")
     return NAMED[name](1.0 if gamma is None else gamma, degree, coef0)
+
+
+def kernel_of_rows(
+    kernel: Any,
+    d: int,
+    *,
+    gamma: float | None = None,
+    degree: float | None = None,
+    coef0: float | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Kernel:
+    """What an estimator's `kernel` means for tables of d columns: a kernel, a name, an expression or a function.
+
+    As in scikit-learn a function takes two rows and the options, and gamma is one over d where it is not given
+    ("chi2": 1).
+
+    Examples
+    --------
+    >>> kernel_of_rows("rbf", d=2), kernel_of_rows("0.5 * rbf(sigma=1) + linear()", d=2)
+    (RBF(length_scale=1.0), 0.5 * RBF(length_scale=1) + Linear())
+    """
+    if isinstance(kernel, Kernel) or type(kernel).__module__.startswith("sklearn.gaussian_process"):
+        return as_kernel(kernel)
+    if callable(kernel):
+        return FunctionKernel(kernel, dict(options or {}))
+    if kernel not in NAMED:
+        return parse(kernel)
+    given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    known = {**(options or {}), **{name: value for name, value in given.items() if value is not None}}
+    default = 1.0 if kernel == "chi2" else 1.0 / d
+    return named_kernel(kernel, known.get("gamma", default), known.get("degree", 3), known.get("coef0", 1))
 
 
 class PairwiseKernel(Kernel):
@@ -93,56 +125,32 @@ class PairwiseKernel(Kernel):
         """The kernel of that name."""
         options = self.pairwise_kernels_kwargs or {}
         if callable(self.metric):
-            return _RowFunction(self.metric, self.gamma, options)
+            return FunctionKernel(self.metric, {"gamma": self.gamma, **options})
         return named_kernel(self.metric, self.gamma, options.get("degree", 3), options.get("coef0", 1))
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        return self._kernel()(as_rows(X), Y)
+        return self._kernel()(as_rows(X), None if Y is None else as_rows(Y))
 
     def diag(self, X: Objects) -> Vector:
-        return self._kernel().diag(X)
+        return self._kernel().diag(as_rows(X))
+
+    def _quotient(self, value: Callable[[Kernel], Array]) -> Array:
+        """The derivative by log gamma of a user's function, from a central difference."""
+        up, down = self.replace(self.theta + LOG_STEP), self.replace(self.theta - LOG_STEP)
+        return (value(up) - value(down)) / (2.0 * LOG_STEP)
 
     def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
-        if self._free():
+        if self._free() and callable(self.metric):
+            yield self._quotient(lambda k: k(X, Y))
+        elif self._free():
             rise = POWER_OF_GAMMA.get(str(self.metric), 1.0)
             found = self._kernel().gradient(X, Y) if rise else iter(())
             yield rise * next(found, np.zeros((count(X), count(X if Y is None else Y))))
 
     def diag_gradient(self, X: Objects) -> Iterator[Vector]:
-        if self._free():
+        if self._free() and callable(self.metric):
+            yield self._quotient(lambda k: k.diag(X))
+        elif self._free():
             rise = POWER_OF_GAMMA.get(str(self.metric), 1.0)
             found = self._kernel().diag_gradient(X) if rise else iter(())
             yield rise * next(found, np.zeros(count(X)))
-
-
-class _RowFunction(Kernel):
-    """A user's function of two rows and gamma; its derivative is a difference quotient."""
-
-    function: Callable[..., float]
-    gamma: float
-    options: Mapping[str, Any]
-    gamma_bounds: Bounds = DEFAULT_BOUNDS
-
-    def is_stationary(self) -> bool:
-        return False
-
-    def _value(self, x: Any, y: Any) -> float:
-        return float(self.function(x, y, gamma=self.gamma, **self.options))
-
-    def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        return each_pair(self._value, densified(as_rows(X)), None if Y is None else densified(as_rows(Y)))
-
-    def diag(self, X: Objects) -> Vector:
-        rows = densified(as_rows(X))
-        return np.array([self._value(x, x) for x in rows], dtype=rows.dtype)
-
-    def _shifted(self) -> tuple[Kernel, Kernel]:
-        return self.replace(self.theta + LOG_STEP), self.replace(self.theta - LOG_STEP)
-
-    def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
-        up, down = self._shifted()
-        yield (up(X, Y) - down(X, Y)) / (2.0 * LOG_STEP)
-
-    def diag_gradient(self, X: Objects) -> Iterator[Vector]:
-        up, down = self._shifted()
-        yield (up.diag(X) - down.diag(X)) / (2.0 * LOG_STEP)
