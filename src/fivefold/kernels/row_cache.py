@@ -7,6 +7,7 @@ set variables aside. No source asks for n x n numbers, except one that was given
     SparseRows     the same for a sparse table
     MatrixRows     a matrix that is at hand
     FunctionRows   any function k(X, Y), called for batches of rows
+    RepeatedRows   another source, some of whose things are there several times
 """
 
 from __future__ import annotations
@@ -224,6 +225,43 @@ class FunctionRows(RowSource):
         return np.concatenate(
             [self.entries(rows[a : a + BLOCK_ROWS], columns) @ weights for a in cuts] or [np.empty(0)]
         )
+
+
+@dataclass(frozen=True)
+class RepeatedRows(RowSource):
+    """The matrix between things of another source, some of which are there several times."""
+
+    inner: RowSource
+    place: Indices  # (n,) number in the inner source
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return len(self.place)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.inner.dtype
+
+    def diagonal(self) -> Doubles:
+        return self.inner.diagonal()[self.place]
+
+    def fill(self, wanted: Indices, slots: Indices, out: Matrix) -> None:
+        chosen, back = np.unique(self.place[wanted], return_inverse=True)
+        made = np.empty((len(chosen), self.inner.n), dtype=out.dtype)
+        self.inner.fill(chosen, np.arange(len(chosen)), made)
+        for k, s in enumerate(slots):
+            np.take(made[back[k]], self.place, out=out[s, : self.n], mode="clip")
+
+    def restricted(self, kept: Indices) -> RepeatedRows:
+        chosen, place = np.unique(self.place[kept], return_inverse=True)
+        return RepeatedRows(self.inner.restricted(chosen), place)
+
+    def weighted_sums(self, rows: Indices, columns: Indices, weights: Doubles) -> Doubles:
+        needed, back = np.unique(self.place[rows], return_inverse=True)
+        used, at = np.unique(self.place[columns], return_inverse=True)
+        total = np.zeros(len(used))
+        np.add.at(total, at, weights)
+        return self.inner.weighted_sums(needed, used, total)[back]
 
 
 class RowCache:

@@ -2,5 +2,9 @@
 
 from fivefold.svm.linear_svm import LinearSVC as LinearSVC
 from fivefold.svm.linear_svm import LinearSVR as LinearSVR
+from fivefold.svm.one_class import SVDD as SVDD
+from fivefold.svm.one_class import OneClassSVM as OneClassSVM
 from fivefold.svm.support_vector_classifier import SVC as SVC
 from fivefold.svm.support_vector_classifier import NuSVC as NuSVC
+from fivefold.svm.support_vector_regressor import SVR as SVR
+from fivefold.svm.support_vector_regressor import NuSVR as NuSVR

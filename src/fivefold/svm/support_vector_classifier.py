@@ -118,6 +118,7 @@ class KernelClassifier(KernelMachine, Classifier):
             fit_status=int(any(found.reason == "max_iter" for found in solutions)),
             duality_gap=np.array([found.gap for found in solutions]),
             objective=np.array([found.value for found in solutions]),
+            squared_norm=np.array([_squared_norm(machine) for machine in machines]),
         )  # fmt: skip
 
     def _dual(self, sign: Doubles, w: Doubles) -> KernelDual:
@@ -203,6 +204,13 @@ class KernelClassifier(KernelMachine, Classifier):
     def _sigmoids(self) -> Matrix:
         platt: Matrix | None = self.model_.platt
         return np.empty((0, 2)) if platt is None else platt
+
+
+def _squared_norm(machine: PairMachine) -> float:
+    """|f|^2 of a machine, whose coefficients may be a multiple of the multipliers."""
+    b, found = machine.b, machine.solution
+    at = int(np.abs(found.b).argmax())
+    return found.squared_norm * float((b[at] / found.b[at]) ** 2) if found.b[at] else 0.0
 
 
 class SVC(KernelClassifier):

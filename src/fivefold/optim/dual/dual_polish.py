@@ -13,14 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, lapack
+from scipy.linalg import lapack, lstsq
 
 from fivefold.core.types import Doubles, Indices, Matrix
-from fivefold.optim.dual.kernel_dual import KernelDual
+from fivefold.optim.dual.kernel_dual import NO_BOUND, KernelDual
 
-MAX_ROUNDS = 60  # solutions of the system, each with other multipliers inside the box
-MAX_FREE = 1500  # multipliers inside the box: with more of them the system takes longer than it is worth
+MAX_ROUNDS = 300  # solutions of the system, each with other multipliers inside the box
+MAX_IDLE_ROUNDS = 8  # rounds in a row that hit no bound and do not lower the violation
+MAX_FREE = 1000  # multipliers inside the box: with more of them the system takes longer than it is worth
 NEGLIGIBLE = 1e-13  # a violation of this share of the largest residual or target is rounding
+INCONSISTENT = 1e-9  # a residual of the system of this share of its right side: it has no solution
+DEPENDENT = 1e-11  # pivots below this share of the largest one are zero
 
 
 def polish_multipliers(
@@ -30,53 +33,53 @@ def polish_multipliers(
     best, lowest = (b.copy(), f.copy()), dual.violation(b, f)
     rounding = NEGLIGIBLE * max(float(np.abs(f).max()), float(np.abs(dual.t).max()), dual.tube_width)
     b, f = b.copy(), f.copy()
-    stale = 0
+    idle = 0
     for _ in range(MAX_ROUNDS):
-        if lowest <= rounding or stale > 8:
+        if lowest <= rounding or idle > MAX_IDLE_ROUNDS:
             break
         free = np.flatnonzero(dual.is_free(b))
         if not 0 < len(free) <= MAX_FREE:
             break
-        step = _system_step(dual, rows(free), free, b, f, ridge)
-        if step is None:
-            break
-        blocked = _move(dual, free, step, b)
         K = rows(free)
+        step = _system_step(dual, K, free, b, f, ridge)
+        blocked = _move(dual, free, step, b)
         f -= step @ K  # `step` was shortened to what was taken
         f[free] -= step * ridge[free]
         violation = dual.violation(b, f)
+        idle = 0 if blocked or violation < lowest else idle + 1
         if violation < lowest:
-            best, lowest, stale = (b.copy(), f.copy()), violation, 0
-        else:
-            stale += 1
+            best, lowest = (b.copy(), f.copy()), violation
         if not blocked and not _release(dual, rows, b, f, ridge, rounding):
             break
     return best
 
 
-def _system_step(dual: KernelDual, K: Matrix, free: Indices, b: Doubles, f: Doubles, ridge: Doubles) -> Doubles | None:
-    """Changes of the free multipliers that make their slopes equal; None where the system cannot be solved."""
+def _system_step(dual: KernelDual, K: Matrix, free: Indices, b: Doubles, f: Doubles, ridge: Doubles) -> Doubles:
+    """Changes of the free multipliers that make their slopes equal.
+
+    Where the system has no solution, what is left of its right side is a direction without curvature in which the
+    objective falls: the way goes along it, to the first bound.
+    """
     groups = [np.flatnonzero((free >= g.start) & (free < g.stop)) for g in dual.group_slices()] if dual.equality else []
     groups = [members for members in groups if len(members)]
     m, p = len(free), len(groups)
     A = np.zeros((m + p, m + p), order="F")
     A[:m, :m] = K[:, free]
     A[range(m), range(m)] += ridge[free]
+    size = max(float(np.abs(A).max()), 1e-300)  # the rows of ones are given the size of the others
     for g, members in enumerate(groups):
-        A[members, m + g] = A[m + g, members] = 1.0
+        A[members, m + g] = A[m + g, members] = size
     side = np.zeros(m + p)
     side[:m] = f[free] - dual.tube_width * np.sign(b[free])
+    most = max(float(np.abs(side).max()), 1e-300)
     _, _, solved, info = lapack.dgesv(A, side)
-    size = np.abs(solved[:m]).max(initial=0.0) if info == 0 else np.inf
-    if not np.isfinite(size) or np.abs(A @ solved - side).max() > 1e-9 * max(1e-300, np.abs(side).max()):
-        try:
-            solved = np.linalg.lstsq(A, side, rcond=1e-13)[0]
-        except LinAlgError:
-            return None
-        if not np.isfinite(solved).all():
-            return None
-    step: Doubles = solved[:m]
-    return step
+    if info == 0 and np.isfinite(solved).all() and np.abs(A @ solved - side).max() <= INCONSISTENT * most:
+        return np.asarray(solved[:m])
+    solved = lstsq(A, side, cond=DEPENDENT, lapack_driver="gelsy", check_finite=False)[0]
+    left = (side - A @ solved)[:m]
+    if np.abs(left).max() <= INCONSISTENT * most:
+        return np.asarray(solved[:m])
+    return np.asarray(left * (NO_BOUND / 1e10 / np.abs(left).max()))
 
 
 def _move(dual: KernelDual, free: Indices, step: Doubles, b: Doubles) -> bool:
@@ -90,6 +93,9 @@ def _move(dual: KernelDual, free: Indices, step: Doubles, b: Doubles) -> bool:
     share = float(room.min())
     if share >= 1.0:
         b[free] = old + step
+        return False
+    if share * np.abs(step).max() > NO_BOUND / 1e20:  # along a direction without a bound: leave it
+        step[:] = 0.0
         return False
     first = room <= share * (1 + 1e-12)
     step *= max(share, 0.0)

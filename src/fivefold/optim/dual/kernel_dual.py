@@ -28,11 +28,11 @@ Cortes & Vapnik (1995); Schoelkopf, Smola, Williamson & Bartlett (2000); Tax & D
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from fivefold.core.types import Array, Doubles, Indices, Mask
+from fivefold.core.types import Array, Doubles, Mask
 
 NO_BOUND = 1e300  # stands for infinity in the loops, which assume finite numbers
 
@@ -164,7 +164,7 @@ class DualSolution:
     steps: int
     rows_made: int
     reason: str  # "converged", "max_iter", "interrupted", "stopped"
-    support: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    squared_norm: float = 0.0  # b'Gb
 
 
 def _offset(u: Array, down: Array, free: Mask) -> float:

@@ -45,6 +45,7 @@ ROUNDING = {8: 1e-12, 4: 1e-6}  # the least tolerance, as a share of the largest
 NO_STEP_LIMIT = 1 << 62
 MONITOR_STEPS = 10_000  # steps between two reports
 MAX_TIGHTENINGS = 8  # of the tolerance by ten, until the duality gap is small enough
+MIN_TIGHTENING_STEPS = 1000  # a tightening takes at most as many steps as the descent took before, and this many
 
 Monitor = Callable[[Doubles, float], bool]  # the multipliers and the violation; True ends the descent
 
@@ -71,21 +72,21 @@ def minimise_dual(
     `start` is another point to start from, such as the solution of a similar problem: it is in the box, and its sums
     are those of `dual.start`. `residuals` are those of the start, where they are known.
     """
-    tol = max(tol, ROUNDING[source.dtype.itemsize] * max(1.0, float(np.abs(dual.t).max(initial=0.0))))
+    least = ROUNDING[source.dtype.itemsize] * max(1.0, float(np.abs(dual.t).max(initial=0.0)))
+    given = tol = max(tol, least)
     descent = _Descent(dual, source, cache_bytes, max_iter, monitor)
     b0 = dual.start if start is None else start
     descent.begin(np.zeros(dual.n) if b0 is None else np.array(b0, dtype=np.float64), residuals)
     reason = descent.run(tol, shrinking and source.n > WHOLE_MATRIX_ROWS)
     if reason == "converged" and source.dtype == np.float64 and dual.n == source.n:
         descent.polish()
-    scale = tol
     for _ in range(MAX_TIGHTENINGS if reason == "converged" else 0):
         found = descent.solution(reason)
-        if not found.gap > tol * (abs(found.value) + found.gap):
+        if not found.gap > given * (abs(found.value) + found.gap + given * float(np.abs(found.b).sum())):
             break
-        scale *= 0.1
         before = descent.steps
-        reason = descent.run(scale, shrinking=False)
+        tol = max(0.1 * tol, least)
+        reason = descent.run(tol, shrinking=False, steps=before + MIN_TIGHTENING_STEPS)
         if descent.steps == before:
             break
     return descent.solution(reason)
@@ -132,15 +133,16 @@ class _Descent:
         self.chunks = _chunks(active, dual.group_slices())
         set_all_shifts(b, self.m.low, self.m.high, dual.tube_width, self.m.rise, self.m.fall)
 
-    def run(self, tol: float, shrinking: bool) -> str:
-        """Steps until all columns satisfy the conditions to `tol`; returns why it ended."""
+    def run(self, tol: float, shrinking: bool, steps: int = NO_STEP_LIMIT) -> str:
+        """At most `steps` steps, until all columns satisfy the conditions to `tol`; returns why it ended."""
+        end = self.steps + steps
         wait = min(SHRINK_STEPS, self.dual.n)
         while True:
-            reason = self._run_columns(tol, self.steps + (wait if shrinking else MONITOR_STEPS))
+            reason = self._run_columns(tol, min(end, self.steps + (wait if shrinking else MONITOR_STEPS)))
             if reason == "paused":
                 if shrinking:
                     wait = wait if self._shrink() else 2 * wait
-                reason = self._report()
+                reason = "converged" if self.steps >= end else self._report()
                 if reason == "paused":
                     continue
             self._write_back()
@@ -246,7 +248,7 @@ class _Descent:
             steps=self.steps,
             rows_made=self.rows_made + self.cache.made,
             reason=reason,
-            support=np.flatnonzero(b),
+            squared_norm=float(b @ (dual.t - f - self.ridge * b)),
         )
 
 

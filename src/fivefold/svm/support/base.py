@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Annotated, Any, Literal
 
@@ -12,11 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core._sklearn import Tags
 from fivefold.core.admission.sparse import configured_csr
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Estimator, learned, not_fitted_error
 from fivefold.core.estimators.params import Range
 from fivefold.core.types import Doubles, Indices, Matrix, Table, UserTable, UserTarget, UserWeights, Weights
-from fivefold.optim.dual.kernel_dual import DualSolution
+from fivefold.kernels.row_cache import RowSource
+from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
 from fivefold.svm.support.expansion import KernelChoice, SupportExpansion
 from fivefold.svm.support.pairwise_training import SolverOptions
 from fivefold.svm.support.training import TrainingRows, count_objects, take_objects
@@ -65,6 +68,7 @@ class KernelMachine(Estimator):
     shape_fit_ = learned("shape_fit")
     duality_gap_ = learned("duality_gap")
     objective_ = learned("objective")
+    squared_norm_ = learned("squared_norm")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -142,6 +146,38 @@ class KernelMachine(Estimator):
             dtype=X.dtype,
             **more,
         )
+
+    def _fit_single(
+        self, X: Table, training: TrainingRows, positions: Indices, dual: KernelDual, source: RowSource, **more: Any
+    ) -> tuple[SupportExpansion, DualSolution]:
+        """The machine of one dual problem, whose multipliers are those of the rows, or of the rows taken twice."""
+        n = training.n
+
+        def model(found: DualSolution) -> SupportExpansion:
+            b = found.b if dual.n == n else found.b[:n] + found.b[n:]
+            support = np.flatnonzero(b)
+            return self._expansion(
+                training, positions, support, b[None, support],
+                intercept=np.array([found.offsets.mean()]), n_support=[len(support)], n_iter=found.steps,
+                fit_status=int(found.reason == "max_iter"), duality_gap=np.array([found.gap]),
+                objective=np.array([found.value]), squared_norm=np.array([found.squared_norm]), **more,
+            )  # fmt: skip
+
+        with fit_steps(self, "solution", 1, X) as monitor:
+            found = self._options().solve(dual, source, monitor=lambda b, value: monitor(None, value))
+            try:
+                monitor(lambda: model(found), found.value)
+            except KeyboardInterrupt:
+                found = replace(found, reason="interrupted")
+        if found.reason == "interrupted":
+            warn_kept_best(self, found.steps, "step")
+        self._warn_unconverged([found])
+        return model(found), found
+
+    def _single_outputs(self, X: Table) -> Doubles:
+        """The answer of the only machine to admitted rows."""
+        model = self.model_
+        return np.asarray(model.outputs(X, model.coefficients().T)[:, 0].astype(model.dtype, copy=False))
 
     def _refuse_infinite(self, coef: Matrix, intercept: Matrix) -> None:
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):

@@ -85,6 +85,7 @@ class SupportExpansion:
     dtype: Any
     duality_gap: Array  # one number per machine
     objective: Array
+    squared_norm: Array  # |f|^2 = b'Gb of each machine
     platt: Matrix | None = None  # (pairs, 2): probability 1 / (1 + exp(A f + B)) of the first class of a pair
 
     def coefficients(self) -> Doubles:
