@@ -24,6 +24,7 @@ from fivefold.core._sklearn import _check_monotonic_cst
 from fivefold.core.admission.tables import admit
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import admit_weights
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
@@ -137,7 +138,7 @@ class HistBoostingMethods(WarmStart):
     verbose: Annotated[int, Range(0)] | bool = 0
     random_state: Seed = None
 
-    takes: ClassVar[Takes] = Takes(missing=True, huge=True, categories=True, infinite=True)
+    takes: ClassVar[Takes] = Takes(missing=True, huge=True, categories=True, infinite=True, chunks=True)
     train_score_ = learned("train_score")
     validation_score_ = learned("validation_score")
     n_iter_ = learned("rounds")
@@ -184,6 +185,8 @@ class HistBoostingMethods(WarmStart):
         if len(X) > MAX_ROWS:
             raise ValueError(f"{name}: X has {len(X)} rows; histograms count at most {MAX_ROWS}. Take a sample")
         before = self._resume_rounds(earlier, X, "max_iter")
+        if before is not None and is_chunked(X):
+            raise ValueError(f"{name}: warm_start=True continues on a table in memory only; fit anew to the chunks")
         if self.monotonic_cst is not None and target.trees_per_round > 1:
             raise ValueError(f"{name}: monotonic_cst supports at most two classes; y has {target.classes}")
         rng = check_random_state(self.random_state)
@@ -330,7 +333,7 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         earlier: EarlierFit | None = None,
     ) -> None:
         target = class_loss(len(self.classes_))
-        self._boost(TrainingRows(X, _typed(y, target), w), target, validation, earlier)
+        self._boost(TrainingRows.of(X, _typed(y, target), w), target, validation, earlier)
 
     def decision_function(self, X: UserTable) -> Array:
         """The sum of trees: log-odds of the second of two classes, or (n, K)."""
@@ -426,6 +429,9 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor, keywords="qu
     ) -> None:
         if self.loss == "quantile" and self.quantile is None:
             raise ValueError("HistGradientBoostingRegressor: loss='quantile' needs the quantile, a number in [0, 1]")
+        target = REGRESSION_LOSSES[self.loss](self.quantile)
+        rows = TrainingRows.of(X, _typed(y, target), w)
+        y = rows.y
         if self.loss == "gamma" and (y <= 0).any():
             raise ValueError(f"HistGradientBoostingRegressor: loss='gamma' needs positive y; the least is {y.min():g}")
         if self.loss == "poisson" and ((y < 0).any() or y.sum() <= 0):
@@ -433,8 +439,7 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor, keywords="qu
                 f"HistGradientBoostingRegressor: loss='poisson' needs y that are not negative and not all zero; the "
                 f"least is {y.min():g}"
             )
-        target = REGRESSION_LOSSES[self.loss](self.quantile)
-        self._boost(TrainingRows(X, _typed(y, target), w), target, validation, earlier)
+        self._boost(rows, target, validation, earlier)
 
     def predict(self, X: UserTable) -> Array:
         """The predicted number of each row."""

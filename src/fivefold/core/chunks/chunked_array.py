@@ -23,7 +23,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from scipy.sparse import issparse
 
 from fivefold.core.chunks.sources import ChunkSource, Side
-from fivefold.core.types import Array, Doubles, Table
+from fivefold.core.types import Array, Doubles, Indices, Mask, Table
+
+ROW_ARRAYS = 32  # arrays with an entry per row that may be in memory together with a chunk: larger ones are mapped
 
 T = TypeVar("T")
 S = TypeVar("S")  # statistics, which can be merged
@@ -52,20 +54,24 @@ class RowChunks:
     lengths: tuple[int, ...]  # rows of each chunk
     starts: tuple[int, ...]  # rows of positive weight before each chunk, and in all
     checksums: dict[int, int]  # of the chunks that were read before
+    kept: Mask | None = None  # one entry per row of positive weight: is it among these rows? None for all
     class_rows: Doubles | None = None  # rows of each class, and their weight, where y holds codes of classes
     class_weight: Doubles | None = None
 
     @property
     def n(self) -> int:
-        return self.starts[-1]
+        return self.starts[-1] if self.kept is None else int(np.count_nonzero(self.kept))
 
     def map(self, work: Callable[[Rows], T], *, first: bool = False) -> Iterator[T]:
         """work(rows) of each chunk, in order: one pass over the source; or of the first chunk only."""
-        admit, starts = self.admit, self.starts
+        admit, starts, kept = self.admit, self.starts, self.kept
 
         def task(where: str, i: int, table: Table, y: object, w: object) -> tuple[int, int, T | None]:
             rows = admit(where, table, y, w)._replace(start=starts[i] if i < len(starts) else -1)
-            return table.shape[0], _checksum(rows), work(rows) if len(rows.w) else None
+            checksum = _checksum(rows)
+            if kept is not None:
+                rows = _kept_rows(rows, kept)
+            return table.shape[0], checksum, work(rows) if len(rows.w) else None
 
         given = self.source.map(task, self.y, self.w, first=first)
         read = 0
@@ -224,9 +230,35 @@ def sum_pairs(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a + b for a, b in zip(one, other, strict=True))
 
 
-def every_row(a: ChunkedArray) -> np.ndarray[Any, Any]:
-    """All rows as one array, in a file that is mapped into memory if they are more than the source may hold."""
-    return joined(map_chunks(lambda rows: rows, a), a._source().source.max_bytes)
+def every_row(*arrays: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    """All rows of each array, in one pass; in files that are mapped into memory if they are large."""
+    source = arrays[0]._source()
+    found = [mapped_array(a.shape, a.dtype, row_bytes_limit(a)) for a in arrays]
+    for start, parts in source.map(lambda rows: (rows.start, [a.pick(rows) for a in arrays])):
+        for out, part in zip(found, parts, strict=True):
+            out[start : start + len(part)] = part
+    return tuple(found)
+
+
+def row_bytes_limit(a: Any) -> int:
+    """How many bytes an array with an entry per row may have before it is mapped from a file."""
+    return int(a._source().source.max_bytes // ROW_ARRAYS)
+
+
+def subset(a: Any, kept: Mask) -> ChunkedArray:
+    """The rows of a ChunkedArray for which the mask is true."""
+    return ChunkedArray(replace(a._source(), kept=kept, class_rows=None, class_weight=None), a.pick, a.example)
+
+
+def rows_at(a: Any, places: Indices) -> np.ndarray[Any, Any]:
+    """The rows with these numbers, which increase: one pass."""
+
+    def some(rows: Rows) -> np.ndarray[Any, Any]:
+        here = a.pick(rows)
+        lo, hi = np.searchsorted(places, [rows.start, rows.start + len(rows.w)])
+        return here[places[lo:hi] - rows.start]
+
+    return np.concatenate(list(a._source().map(some)))
 
 
 def joined(parts: Iterable[np.ndarray[Any, Any]], max_bytes: int) -> np.ndarray[Any, Any]:
@@ -284,6 +316,13 @@ def uniform_by_row(seed: int, start: int, count: int) -> Doubles:
     bits = np.random.Philox(key=seed)
     bits.advance(start // 4)  # a step of the counter gives four numbers
     return np.random.Generator(bits).random(start % 4 + count)[start % 4 :]
+
+
+def _kept_rows(rows: Rows, kept: Mask) -> Rows:
+    """Those rows of a chunk for which the mask is true, numbered among all such rows."""
+    mine = kept[rows.start : rows.start + len(rows.w)]
+    X, y, w = (None if a is None else a[mine] for a in rows[:3])
+    return Rows(X, y, w, int(np.count_nonzero(kept[: rows.start])))
 
 
 def _source_of(a: object) -> RowChunks | None:

@@ -10,12 +10,22 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
+from fivefold.core.chunks.chunked_array import (
+    every_row,
+    is_chunked,
+    mapped_array,
+    row_bytes_limit,
+    rows_at,
+    subset,
+    uniform_by_row,
+)
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
@@ -23,11 +33,12 @@ from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Rng, Table,
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
 from fivefold.partition.growers.histogram_grower import HistogramGrower, HistogramLimits
-from fivefold.partition.histograms.bins import Bins, find_bins
+from fivefold.partition.histograms.bins import Allocation, Bins, find_bins
 from fivefold.partition.histograms.histogram_loops import MAX_ROWS
 
 # early_stopping="auto" stops early above this many rows; also the most training rows that a scorer sees
 EARLY_STOPPING_ROWS = 10_000
+MAX_STRATIFIED_ROWS = 2_000_000  # of a table in chunks: from more, rows are held back without a look at their classes
 PROGRESS_ROWS = 4096  # rows whose loss the progress line shows: a sample, so that showing it costs little
 
 
@@ -38,20 +49,41 @@ class TrainingRows:
     X: Table
     y: Target
     w: Weights
+    allocate: Allocation = np.empty  # of arrays with an entry per row
+
+    @classmethod
+    def of(cls, X: Table, y: Target, w: Weights) -> TrainingRows:
+        """The rows; of a table in chunks, targets and weights are read, and large arrays are mapped from files."""
+        if not is_chunked(X):
+            return cls(X, y, w)
+        return cls(X, *every_row(y, w), partial(mapped_array, max_bytes=row_bytes_limit(X)))
 
     def take(self, rows: Indices) -> TrainingRows:
-        """Some of the rows."""
-        return TrainingRows(self.X[rows], self.y[rows], self.w[rows])
+        """Some of the rows; those of a table in chunks are read."""
+        X = rows_at(self.X, rows) if is_chunked(self.X) else self.X[rows]
+        return TrainingRows(X, self.y[rows], self.w[rows])
+
+    def keep(self, rows: Indices) -> TrainingRows:
+        """Some of the rows; those of a table in chunks stay where they are."""
+        if not is_chunked(self.X):
+            return self.take(rows)
+        kept: Mask = np.zeros(len(self.y), dtype=bool)
+        kept[rows] = True
+        return replace(self, X=subset(self.X, kept), y=self.y[rows], w=self.w[rows])
 
     def hold_back(self, share: float, target: BoostingLoss, random_state: Seed) -> tuple[TrainingRows, TrainingRows]:
         """The rows to learn from, and a share or number of them held back, by class where there are classes."""
+        if is_chunked(self.X) and len(self.y) > MAX_STRATIFIED_ROWS:
+            n, seed = len(self.y), random_state if isinstance(random_state, int) else 0
+            apart = uniform_by_row(seed, 0, n) < (share if share < 1 else share / n)
+            return self.keep(np.flatnonzero(~apart)), self.take(np.flatnonzero(apart))
         kept, held = train_test_split(
             np.arange(self.X.shape[0]),
             test_size=share,
             stratify=self.y if target.classes else None,
             random_state=random_state,
         )
-        return self.take(np.sort(kept)), self.take(np.sort(held))
+        return self.keep(np.sort(kept)), self.take(np.sort(held))
 
 
 @dataclass(frozen=True)
@@ -120,17 +152,19 @@ class _HistogramRounds:
             ridge=float(estimator.l2_regularization),
             column_share=float(estimator.max_features),
         )
-        self.grower = HistogramGrower(
-            self.bins, self.bins.codes(rows.X), limits, columns.signs, columns.interaction_sets
-        )
+        make = rows.allocate
+        codes = self.bins.codes(rows.X, make)
+        self.grower = HistogramGrower(self.bins, codes, limits, columns.signs, columns.interaction_sets, make)
         base = np.asarray(target.start(rows.y, rows.w), dtype=np.float64) if earlier is None else earlier.base
         self.builder = BoostedTreesBuilder(self.bins, base, earlier)
         self.first = 0 if earlier is None else earlier.rounds
         n, w = len(rows.X), rows.w
         self.integer_weights = bool((w == np.rint(w)).all() and w.sum() <= MAX_ROWS)  # weights then repeat rows
-        self.repeats = w.astype(np.int32) if self.integer_weights else np.ones(n, dtype=np.int32)
-        self.F = np.repeat(base[:, None], n, axis=1) if earlier is None else earlier.sums(rows.X)
-        self.g, self.h = np.empty((2, target.trees_per_round, n))
+        self.repeats = make((n,), np.int32)
+        self.repeats[:] = w if self.integer_weights else 1
+        self.F = make((len(base), n), np.float64)
+        self.F[:] = base[:, None] if earlier is None else earlier.sums(rows.X)
+        self.g, self.h = make((2, target.trees_per_round, n), np.float64)
         self.scores = self._judge(earlier) if early else None
 
     def run(self) -> BoostedTrees:

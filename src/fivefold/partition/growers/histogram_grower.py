@@ -23,7 +23,7 @@ import numpy as np
 
 from fivefold.core.parallel import map_items, map_parts, row_parts, threads
 from fivefold.core.types import Array, Codes, Doubles, Indices, Mask
-from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN, Bins, pack_codes
+from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN, Allocation, Bins, pack_codes
 from fivefold.partition.histograms.histogram_loops import (
     BINS_PER_COLUMN,
     CATEGORICAL,
@@ -142,6 +142,7 @@ class HistogramGrower:
         limits: HistogramLimits,
         signs: Indices | None = None,
         interaction_sets: Mask | None = None,
+        allocate: Allocation = np.empty,
     ) -> None:
         d, n = codes.shape
         self.bins, self.codes, self.limits = bins, codes, limits
@@ -150,10 +151,10 @@ class HistogramGrower:
         self.columns[:, SIZE], self.columns[:, CATEGORICAL] = bins.sizes, bins.categorical
         self.columns[:, SIGN] = 0 if signs is None else signs
         self.interaction_sets = None if interaction_sets is None else np.asarray(interaction_sets, dtype=bool)
-        self.packed = np.empty((n, 2), dtype=np.int64)
-        self.rows = np.empty(n, dtype=np.int32)
+        self.packed = allocate((n, 2), np.int64)
+        self.rows = allocate((n,), np.int32)
         self.data = BinnedRows(
-            self.rows, np.empty(n, dtype=np.int32), pack_codes(codes), self.packed.reshape(-1), self.columns
+            self.rows, allocate((n,), np.int32), pack_codes(codes, allocate), self.packed.reshape(-1), self.columns
         )
         self.threads = threads()
         self.scratch = [

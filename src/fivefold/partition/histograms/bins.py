@@ -8,16 +8,19 @@ by column, for separating rows, and packed in words of COLUMNS_PER_WORD columns,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from fivefold.core.chunks.chunked_array import Rows, is_chunked, rows_at
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.core.storage.array_checks import check_lengths
 from fivefold.core.types import Array, Codes, Indices, Mask, Rng, Table, Weights
 
+Allocation: TypeAlias = Callable[[tuple[int, ...], Any], Any]  # makes an array of a shape and a type, uninitialised
 MISSING_BIN = 255
 COLUMNS_PER_WORD = 8  # one byte per column; histograms of this many columns fit the first-level cache
 EDGE_SAMPLE_ROWS = 200_000  # rows: edges are computed from a sample of at most this many
@@ -40,9 +43,13 @@ class Bins:
         for f in np.flatnonzero(self.categorical):
             check_lengths(len(self.edges[f]), self.place[f])
 
-    def codes(self, X: Table) -> Codes:
+    def codes(self, X: Table, allocate: Allocation = np.empty) -> Codes:
         """Codes of the rows of X: (columns, n) uint8."""
-        out = np.empty(X.shape[::-1], dtype=np.uint8)
+        out = allocate(X.shape[::-1], np.uint8)
+        if is_chunked(X):
+            for start, part in X.rows.map(lambda rows: (rows.start, self.codes(X.pick(rows)))):
+                out[:, start : start + part.shape[1]] = part
+            return out
         map_items(lambda f: self._column(X, f, out[f]), len(out))
         return out
 
@@ -70,11 +77,15 @@ class Bins:
             _codes(X, f, padded, out)
 
 
-def pack_codes(codes: Codes) -> Codes:
+def pack_codes(codes: Codes, allocate: Allocation = np.empty) -> Codes:
     """Words (n * groups,) int64: the codes of a row follow each other; the last word of a row is padded with zeros."""
     d, n = codes.shape
-    out = np.zeros((n, -(-d // COLUMNS_PER_WORD) * COLUMNS_PER_WORD), dtype=np.uint8)
-    map_parts(lambda lo, hi: np.copyto(out[lo:hi, :d], codes[:, lo:hi].T), n)
+    out = allocate((n, -(-d // COLUMNS_PER_WORD) * COLUMNS_PER_WORD), np.uint8)
+
+    def part(lo: int, hi: int) -> None:
+        out[lo:hi, :d], out[lo:hi, d:] = codes[:, lo:hi].T, 0
+
+    map_parts(part, n)
     return out.reshape(-1).view(np.int64)
 
 
@@ -87,10 +98,16 @@ def find_bins(X: Table, w: Weights, max_bins: int, categorical: Mask, rng: Rng) 
         share = None if weights is None else w / w.sum()
         some, weights = np.sort(rng.choice(n, EDGE_SAMPLE_ROWS, replace=share is not None, p=share)), None
 
+    seen: Any = X
+    if is_chunked(X):
+        seen, levels = rows_at(X, np.arange(n)[some]), _chunk_levels(X, w, categorical)
+        some = slice(None)
+
     def column(f: int) -> tuple[Array, Codes, int]:
         if categorical[f]:
-            return _levels(np.asarray(X[:, f], dtype=np.float64), w, max_bins)
-        edges = _edges(np.asarray(X[some, f], dtype=np.float64), weights, max_bins)
+            found = levels[f] if is_chunked(X) else _level_weights(np.asarray(X[:, f], dtype=np.float64), w)
+            return _level_bins(*found, max_bins)
+        edges = _edges(np.asarray(seen[some, f], dtype=np.float64), weights, max_bins)
         return edges, np.zeros(0, dtype=np.uint8), len(edges) + 1
 
     edges, place, sizes = zip(*map_items(column, d), strict=True)
@@ -123,14 +140,34 @@ def _halfway(a: Array, b: Array) -> Array:
         return np.nan_to_num(a / 2 + b / 2, nan=0.0)
 
 
-def _levels(x: Array, w: Weights, max_bins: int) -> tuple[Array, Codes, int]:
-    """The levels of a column of categories, the bin of each, and the number of bins."""
+def _level_weights(x: Array, w: Weights) -> tuple[Array, Array]:
+    """The levels of a column of categories, and the weight of the rows of each."""
     known = ~np.isnan(x)
     levels, at = np.unique(x[known], return_inverse=True)
+    return levels, np.bincount(at, w[known], len(levels))
+
+
+def _chunk_levels(X: Any, w: Weights, categorical: Mask) -> dict[int, tuple[Array, Array]]:
+    """The levels of the columns of categories of a table in chunks, and their weights."""
+    columns = np.flatnonzero(categorical).tolist()
+
+    def levels(rows: Rows) -> dict[int, tuple[Array, Array]]:
+        v, Z = w[rows.start : rows.start + len(rows.w)], X.pick(rows)
+        return {f: _level_weights(np.asarray(Z[:, f], dtype=np.float64), v) for f in columns}
+
+    found: dict[int, tuple[Array, Array]] = {f: (np.empty(0), np.empty(0)) for f in columns}
+    for part in X.rows.map(levels) if columns else ():
+        for f in columns:
+            values, weights = (np.concatenate(pair) for pair in zip(found[f], part[f], strict=True))
+            found[f] = _level_weights(values, weights)
+    return found
+
+
+def _level_bins(levels: Array, weight: Array, max_bins: int) -> tuple[Array, Codes, int]:
+    """The levels of a column of categories, the bin of each, and the number of bins."""
     size = min(len(levels), max_bins)
     place = np.arange(len(levels))
     if len(levels) > max_bins:
-        weight = np.bincount(at, w[known], len(levels))
         own = np.sort(np.argsort(-weight, kind="stable")[: max_bins - 1])
         place = np.full(len(levels), max_bins - 1)
         place[own] = np.arange(max_bins - 1)
