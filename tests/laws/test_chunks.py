@@ -22,8 +22,9 @@ from fivefold.core.chunks.dask_source import DaskSource
 from fivefold.core.chunks.sources import IterableSource
 from fivefold.data import Chunks
 from fivefold.decomposition import PCA
+from fivefold.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from fivefold.linear_model import LinearRegression, LogisticRegression, Ridge
-from fivefold.mixture import GaussianMixture
+from fivefold.mixture import GaussianMixture, Mixture
 from fivefold.naive_bayes import CategoricalNB, GaussianNB, MixedNB
 from fivefold.tree import DecisionTreeClassifier
 
@@ -65,6 +66,8 @@ def given_start(case, X):
         eye = {"full": np.stack([np.eye(d)] * k), "tied": np.eye(d), "diag": np.ones((k, d)), "spherical": np.ones(k)}
         shares = {"weights_init": np.full(k, 1 / k), "means_init": X[:k], "precisions_init": eye[kind]}
         return {**shares, "n_components": k}
+    if name == "LinearSVC":
+        return {"tol": 1e-8}  # another solver: both go on until rounding
     return {"n_components": 1} if name == "Mixture" else {}
 
 
@@ -237,6 +240,37 @@ def test_mapped_arrays_are_read_in_runs(tmp_path):
     large = PCA().fit(small).transform(Chunks(X, memory="1 MiB"))
     assert isinstance(large, np.memmap)  # more bytes than may be in memory
     np.testing.assert_allclose(large, PCA().fit(X).transform(X), atol=2e-4)
+
+
+def test_trees_are_those_of_memory_to_the_last_bit():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((12_000, 5))
+    X[rng.uniform(size=X.shape) < 0.1] = np.nan
+    X[:, 4] = rng.randint(0, 300, len(X))
+    y = np.nansum(X[:, :3], axis=1) + rng.standard_normal(len(X))
+    settings = {"max_iter": 5, "random_state": 0, "categorical_features": [4], "max_bins": 255}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # there are more levels than bins
+        for target, method in ((y, HistGradientBoostingRegressor), (y > 0, HistGradientBoostingClassifier)):
+            whole = method(**settings).fit(X, target)
+            small = Chunks(lambda: [X[:100], X[100:7000], X[7000:]], memory="1 MiB")  # arrays per row are mapped
+            assert whole.do_early_stopping_
+            assert method(**settings).fit(small, target).predict(X).tobytes() == whole.predict(X).tobytes()
+            with dask.config.set(scheduler="synchronous"):
+                spread = method(**settings).fit(da.from_array(X, chunks=(5000, 5)), target)
+            assert spread.predict(X).tobytes() == whole.predict(X).tobytes()
+
+
+def test_mixtures_of_chunks_are_as_likely_as_those_of_memory():
+    rng = np.random.RandomState(0)
+    X = np.where(rng.uniform(size=(ROWS, 1)) < 0.4, 4.0, -4.0) + rng.standard_normal((ROWS, 3))
+    X[rng.uniform(size=X.shape) < 0.05] = np.nan
+    for method in (GaussianMixture, Mixture):
+        for init in ("kmeans", "k-means++", "random_from_data", "random"):
+            settings = {"init_params": init, "random_state": 0, "tol": 1e-9, "max_iter": 2000}
+            parts, whole = (method(2, **settings).fit(t) for t in (chunks(X), X))
+            assert parts.lower_bound_ == pytest.approx(whole.lower_bound_, rel=1e-6)
+            assert parts.score(chunks(X)) == pytest.approx(whole.score(X), rel=1e-6)
 
 
 def test_seeds_do_not_depend_on_how_the_rows_are_cut():

@@ -17,9 +17,10 @@ import numpy as np
 
 from fivefold.core.admission.categories import Categories
 from fivefold.core.admission.takes import Takes
+from fivefold.core.chunks.chunked_array import ChunkedArray, is_chunked, per_row, sum_over_chunks
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card
-from fivefold.core.types import Matrix, Rng, Table, Weights
+from fivefold.core.types import Mask, Matrix, Rng, Table, Vector, Weights
 from fivefold.distributions.alternatives import Alternatives
 from fivefold.distributions.categorical import Categorical
 from fivefold.distributions.family import Family, FamilyMembers, FamilyStats
@@ -28,7 +29,7 @@ from fivefold.distributions.product import Part, Product
 from fivefold.mixture.base import BaseMixture
 from fivefold.mixture.estimation.finite_mixture import FiniteMixture
 from fivefold.mixture.estimation.initialisation import blurred_start, mean_imputed
-from fivefold.spatial.points import Points
+from fivefold.spatial.centres.chunked_lloyd import points_of
 
 RANDOM_START_SHARE = 0.1  # share of each row that is spread at random over the components at the start
 
@@ -83,7 +84,7 @@ class Mixture(BaseMixture):
     verbose: Index | bool = 0
     verbose_interval: Count = 10
 
-    takes = Takes(missing=True, empty=False, categories=True)
+    takes = Takes(missing=True, empty=False, categories=True, chunks=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Groups in tables of mixed columns: numbers, counts, yes or no, categories, with missing entries. Columns "
@@ -138,11 +139,19 @@ class Mixture(BaseMixture):
     def _starts(self, unfitted: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
         levels = _levels(unfitted.family)
         imputed = mean_imputed(X, w)
-        points = Points.of(_embedded(imputed, w, levels), w)
-        imputed = np.where([j in levels for j in range(X.shape[1])], X, imputed)  # a mean is not a level
+        points = points_of(_embedded(imputed, w, levels), w)
+        imputed = _numbers_imputed(X, imputed, np.array([j in levels for j in range(X.shape[1])]))
         while True:
             R = blurred_start(self._start_groups(unfitted, points, rng), points, rng, RANDOM_START_SHARE)
-            yield unfitted.maximise(unfitted.family.stats(imputed, R))
+            yield unfitted.maximise(sum_over_chunks(unfitted.family.stats, imputed, R))
+
+
+def _numbers_imputed(X: Table, imputed: Table, is_level: Mask) -> Table:
+    """The table with numbers imputed only: a mean is not a level."""
+    if not isinstance(X, ChunkedArray):
+        return np.where(is_level, X, imputed)
+    known, filled = X.pick, imputed.pick
+    return ChunkedArray(X.rows, lambda rows: np.where(is_level, known(rows), filled(rows)), imputed.example)
 
 
 def _levels(family: Family) -> dict[int, int]:
@@ -157,7 +166,15 @@ def _levels(family: Family) -> dict[int, int]:
 def _embedded(X: Matrix, w: Weights, levels: dict[int, int]) -> Matrix:
     """Standardised columns, and indicators of levels, scaled so that rows that differ in one category are 1 apart."""
     numbers = [j for j in range(X.shape[1]) if j not in levels]
-    Z = X[:, numbers] - np.average(X[:, numbers], axis=0, weights=w)
-    scale = np.sqrt(np.average(Z**2, axis=0, weights=w))
+    if is_chunked(X):
+        seen = sum_over_chunks(Gaussian(Diagonal()).stats, X, w[:, None])
+        mean, variance = seen.mean[0, numbers], (seen.scatter[0] / seen.count[0])[numbers]
+        return per_row(lambda X: _standardised(X, numbers, mean, np.sqrt(variance), levels), X)
+    mean = np.average(X[:, numbers], axis=0, weights=w)
+    scale = np.sqrt(np.average((X[:, numbers] - mean) ** 2, axis=0, weights=w))
+    return _standardised(X, numbers, mean, scale, levels)
+
+
+def _standardised(X: Matrix, numbers: list[int], mean: Vector, scale: Vector, levels: dict[int, int]) -> Matrix:
     indicators = [(X[:, j, None] == np.arange(m)) / np.sqrt(2) for j, m in levels.items()]
-    return np.hstack([Z / np.where(scale > 0, scale, 1), *indicators])
+    return np.hstack([(X[:, numbers] - mean) / np.where(scale > 0, scale, 1), *indicators])

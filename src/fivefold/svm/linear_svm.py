@@ -22,17 +22,17 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.chunks.chunked_array import class_totals, is_chunked, per_row
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
-from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor, class_weights
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card, SearchRange
-from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, Vector, Weights
+from fivefold.core.types import Array, Codes, Doubles, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values, predictor
 from fivefold.optim.design import Design
 from fivefold.optim.dual.crammer_singer import CrammerSingerDual
@@ -122,7 +122,7 @@ class LinearSVC(LinearMachine, SparseCoefficients, Classifier):
     random_state: Seed = None
     max_iter: Count = 1000
 
-    takes = Takes(sparse=True, one_class=False)
+    takes = Takes(sparse=True, one_class=False, chunks=True)
     card = Card(
         applications=("classification",),
         use="Many rows or many columns, sparse text, labels wanted and no probabilities. Scale the columns first. "
@@ -145,25 +145,29 @@ class LinearSVC(LinearMachine, SparseCoefficients, Classifier):
     )
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        _refuse(self)
+        _refuse(self, is_chunked(X))
         K = len(self.classes_)
         design, ridge = _design(self, X)
         share = np.ones(K)
         if self.class_weight is not None:
-            share = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y], sample_weight=w)
+            share = class_weights(self.class_weight, self.classes_, np.arange(K), class_totals(y, w, K))
         if self.multi_class == "crammer_singer":
             self.model_ = _fitted_crammer_singer(self, CrammerSingerDual(design, y, self.C * w * share[y], K, ridge), X)
             return
         risks = []
         for k in range(K) if K > 2 else (1,):
-            sign = np.where(y == k, 1.0, -1.0)
             # as in liblinear: against all others only the rows of the class itself get its weight
-            s = self.C * w * (share[y] if K == 2 else np.where(y == k, share[k], 1.0))
+            factor = share if K == 2 else np.where(np.arange(K) == k, share[k], 1.0)
+            sign = per_row(np.where(np.arange(K) == k, 1.0, -1.0).__getitem__, y)
+            s = self.C * w * per_row(factor.__getitem__, y)
             risks.append(EmpiricalRisk(CLASSIFIER_LOSSES[self.loss], design, sign, s, ridge))
         self.model_ = _fitted(self, risks, X)
 
     def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
         return w  # `_fit` applies the class weights, each in its own problem
+
+    def _class_factors(self, weight: Doubles) -> None:
+        return None  # likewise
 
     def decision_function(self, X: UserTable) -> Array:
         """Signed score of the machine of each class (n, K); for two classes (n,), positive for the second."""
@@ -250,7 +254,13 @@ def _design(estimator: LinearSVC | LinearSVR, X: Table) -> tuple[Design, Array]:
     return Design(X, intercept=estimator.fit_intercept), ridge
 
 
-def _refuse(estimator: LinearSVC) -> None:
+def _refuse(estimator: LinearSVC, chunked: bool) -> None:
+    asked = estimator.penalty, estimator.loss, estimator.multi_class
+    if chunked and asked != ("l2", "squared_hinge", "ovr"):
+        raise ValueError(
+            "LinearSVC: penalty='l1', loss='hinge' and multi_class='crammer_singer' need all rows in memory; for a "
+            "table in chunks take penalty='l2', loss='squared_hinge' and multi_class='ovr'"
+        )
     if estimator.multi_class == "ovr" and estimator.penalty == "l1" and estimator.loss == "hinge":
         raise ValueError("LinearSVC: penalty='l1' takes loss='squared_hinge'; got loss='hinge'")
 

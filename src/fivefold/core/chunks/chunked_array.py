@@ -292,6 +292,19 @@ def mapped_array(shape: tuple[int, ...], dtype: Any, max_bytes: int) -> np.ndarr
         return np.asarray(np.memmap(file, dtype=kind, mode="w+", shape=shape))
 
 
+def per_row(rule: Callable[[Any], Any], a: Any) -> Any:
+    """rule(a), where the rule gives one entry or row for each row of a."""
+    return a.map(rule) if isinstance(a, ChunkedArray) else rule(a)
+
+
+def weighted_mean(y: Any, w: Any) -> float:
+    """The weighted mean of one number per row."""
+    if not is_chunked(y):
+        return float(np.average(y, weights=w))
+    total, weight = sum_over_chunks(lambda y, w: (float(w @ y), float(w.sum())), y, w, merge=sum_pairs)
+    return float(total / weight)
+
+
 def class_totals(y: Any, w: Any, K: int) -> Doubles:
     """The weight of the rows of each of K classes, by their codes y; without w, their number."""
     if isinstance(y, ChunkedArray) and y.rows is not None and y.pick is pick_y and (w is None or w.pick is pick_w):

@@ -321,7 +321,7 @@ class Unsupervised(Estimator):
         admitted = admit_chunks(self, source, None, sample_weight, None)
         if admitted.is_single:
             table, _, w = admitted.in_memory()
-            return self._fit_admitted(table, None, w, **extra)
+            return Unsupervised._fit_admitted(self, table, None, w, **extra)
         Z, _, w = admitted.arrays()
         with interruptible_fit(self):
             self._fit(Z, w, **extra)

@@ -97,19 +97,22 @@ class Classifier(ClassifierMixin, Supervised):
         """The same, from a table in chunks."""
         admitted = admit_chunks(self, source, y, sample_weight, "labels")
         if admitted.is_single:
-            return self._fit_admitted(*admitted.in_memory(), **extra)
+            return Classifier._fit_admitted(self, *admitted.in_memory(), **extra)
         facts = admitted.facts
         self.classes_ = classes = facts.labels
         if classes.dtype.kind not in "iub":
             check_labels(classes)
         if len(classes) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {classes[0]!r}")
-        rule = getattr(self, "class_weight", None)
-        factor = None if rule is None else class_weights(rule, classes, np.arange(len(classes)), facts.label_weight)
-        X, codes, w = admitted.arrays(classes, factor)
+        X, codes, w = admitted.arrays(classes, self._class_factors(facts.label_weight))
         with interruptible_fit(self):
             self._fit(X, codes, w, **extra)
         return self
+
+    def _class_factors(self, weight: Doubles) -> Doubles | None:
+        """What multiplies the weights of the rows of each class of a table in chunks, from the weight of the class."""
+        rule = getattr(self, "class_weight", None)
+        return None if rule is None else class_weights(rule, self.classes_, np.arange(len(weight)), weight)
 
     def _partial_fit(
         self, X: UserTable, y: UserTarget, classes: ArrayLike | None = None, sample_weight: UserWeights = None
@@ -188,7 +191,7 @@ class NumericTarget(Supervised):
         if (source := source_of(X)) is not None:
             admitted = admit_chunks(self, source, y, sample_weight, "numbers")
             if admitted.is_single:
-                return self._fit_admitted(*admitted.in_memory(), **extra)
+                return NumericTarget._fit_admitted(self, *admitted.in_memory(), **extra)
             X, y, w = admitted.arrays()
         else:
             X, y, w = self._admitted_rows(X, y, sample_weight, fitting=True)
@@ -212,15 +215,15 @@ class NumericTarget(Supervised):
         X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
         return X, y.astype(X.dtype, copy=False), w
 
+
+class Regressor(RegressorMixin, NumericTarget):
+    """Predicts numbers."""
+
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
         """The coefficient of determination, 1 - (squares of residuals) / (squares about the mean)."""
         if (source := source_of(X)) is not None:
             return chunk_r2(self, source, y, sample_weight)  # type: ignore[return-value]
         return super().score(X, y, sample_weight)
-
-
-class Regressor(RegressorMixin, NumericTarget):
-    """Predicts numbers."""
 
 
 def check_labels(classes: Labels) -> None:

@@ -56,7 +56,8 @@ class TrainingRows:
         """The rows; of a table in chunks, targets and weights are read, and large arrays are mapped from files."""
         if not is_chunked(X):
             return cls(X, y, w)
-        return cls(X, *every_row(y, w), partial(mapped_array, max_bytes=row_bytes_limit(X)))
+        targets, weights = every_row(y, w)
+        return cls(X, targets, weights, partial(mapped_array, max_bytes=row_bytes_limit(X)))
 
     def take(self, rows: Indices) -> TrainingRows:
         """Some of the rows; those of a table in chunks are read."""

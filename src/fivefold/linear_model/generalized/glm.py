@@ -13,7 +13,9 @@ Nelder & Wedderburn (1972); McCullagh & Nelder (1989).
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -23,9 +25,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import admit_weights
+from fivefold.core.chunks.chunked_array import is_chunked, map_chunks, sum_over_chunks, sum_pairs, weighted_mean
+from fivefold.core.chunks.sources import ChunkSource
+from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.chunk_answers import scored_chunks
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
@@ -129,7 +135,7 @@ class LikelihoodRegressor(Regressor):
     tol: NonNegative = 1e-4
     warm_start: bool = False
 
-    takes = Takes(sparse=True)
+    takes = Takes(sparse=True, chunks=True)
 
     coef_ = learned("linear.coef")
     intercept_ = learned("linear.intercept")
@@ -159,7 +165,10 @@ class LikelihoodRegressor(Regressor):
         self.history_, self.reason_ = found.history, found.reason
         likelihood = None
         if not self.alpha:
-            H = risk.design.gram(w * fisher_weights(family, link, design.predictor(found.x)))
+            H = sum_over_chunks(
+                lambda risk: risk.design.gram(risk.s * fisher_weights(family, link, risk.design.predictor(found.x))),
+                risk,
+            )
             found = replace(found, x=shortest_maximum(found.x, H))
             likelihood = _likelihood(risk, found, family, link, H)
         self.model_ = MeanModel(_linear(risk, found.x, X.dtype, found.steps), family, link, likelihood)
@@ -172,12 +181,31 @@ class LikelihoodRegressor(Regressor):
 
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
         """The explained share of the deviance: 1 is perfect, 0 is no better than the mean."""
+        if (source := source_of(X)) is not None:
+            return self._chunk_score(source, y, sample_weight)
         mu = np.asarray(self.predict(X), dtype=np.float64)
         family, y = self.model_.family, np.asarray(y, dtype=np.float64)
         self._refuse(family, y)
         w = admit_weights(self, sample_weight, mu[:, None])
         null = float(w @ family.half_deviance(y, np.full(len(y), np.average(y, weights=w))))
         deviance = float(w @ family.half_deviance(y, mu))
+        return 1 - deviance / null if null > 0 else float(deviance == 0)
+
+    def _chunk_score(self, source: ChunkSource, y: UserTarget, sample_weight: UserWeights) -> float:
+        family = self.model_.family
+
+        def totals(X: Table, y: Target, w: Weights) -> tuple[float, float]:
+            return float(w @ np.asarray(y, dtype=np.float64)), float(w.sum())
+
+        total, weight = reduce(sum_pairs, scored_chunks(self, source, y, sample_weight, totals))
+
+        def deviances(X: Table, y: Target, w: Weights) -> tuple[float, float]:
+            y, mu = np.asarray(y, dtype=np.float64), np.asarray(self.predict(X), dtype=np.float64)
+            self._refuse(family, y)
+            constant = np.full(len(y), total / weight)
+            return float(w @ family.half_deviance(y, mu)), float(w @ family.half_deviance(y, constant))
+
+        deviance, null = reduce(sum_pairs, scored_chunks(self, source, y, sample_weight, deviances))
         return 1 - deviance / null if null > 0 else float(deviance == 0)
 
     def summary(self, level: float = 0.95) -> Summary:
@@ -207,11 +235,14 @@ class LikelihoodRegressor(Regressor):
             if self.fit_intercept:
                 start[-1] = known.linear.intercept + (0.0 if centre is None else coef @ centre)
         elif self.fit_intercept:
-            mean = np.average(risk.y, weights=risk.s)
+            mean = weighted_mean(risk.y, risk.s)
             start[-1] = link.link(np.clip(mean, self._model()[0].low + 1e-8, self._model()[0].high - 1e-8))
         return start
 
     def _refuse(self, family: Family, y: Array) -> None:
+        if is_chunked(y):
+            deque(map_chunks(lambda y: self._refuse(family, y), y), maxlen=0)
+            return
         bad = ~family.is_possible(y)
         if bad.any():
             ends = f"{'[' if family.low_included else '('}{family.low:g}, {family.high:g}]"
@@ -299,18 +330,26 @@ def _linear(risk: EmpiricalRisk, x: Vector, dtype: DTypeLike, passes: int) -> Li
 
 def _likelihood(risk: EmpiricalRisk, found: Minimum, family: Family, link: Link, H: Array) -> MaximumLikelihood:
     """Fisher's information at the maximum; the dispersion by Pearson's statistic if the family leaves it open."""
-    eta = risk.design.predictor(found.x)
-    mu, s, y = link.inverse(eta), risk.s, risk.y
-    count, d = float(s.sum()), risk.design.X.shape[1]
+    count, d = float(risk.s.sum()), risk.design.X.shape[1]
     estimate, information = intercept_first(risk, found.x, H)
+
+    def pearson(risk: EmpiricalRisk) -> float:
+        mu = link.inverse(risk.design.predictor(found.x))
+        return float(risk.s @ ((risk.y - mu) ** 2 / family.variance(mu)))
+
     dof = count - risk.design.size
     phi = 1.0
     if not family.dispersion_known:
-        phi = float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof) if dof > 0 else np.nan
-    constant = np.full(len(y), np.average(y, weights=s))
+        phi = sum_over_chunks(pearson, risk) / dof if dof > 0 else np.nan
+    mean = weighted_mean(risk.y, risk.s)
+
+    def densities(risk: EmpiricalRisk) -> tuple[float, ...]:
+        means = link.inverse(risk.design.predictor(found.x)), np.full(len(risk.y), mean)
+        return tuple(float(risk.s @ family.log_density(risk.y, m, phi)) for m in means)
+
     log_likelihood = null = np.nan
     if phi != 0.0:  # if every target is fitted exactly there is no noise, and no density
-        log_likelihood, null = (float(s @ family.log_density(y, m, phi)) for m in (mu, constant))
+        log_likelihood, null = sum_over_chunks(densities, risk, merge=sum_pairs)
     return MaximumLikelihood(
         estimate=estimate,
         information=information,

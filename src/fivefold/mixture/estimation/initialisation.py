@@ -84,6 +84,8 @@ STARTS: dict[str, Callable[[AnyPoints, int, Rng], RowWeights]] = {
 
 def blurred_start(R: RowWeights, points: AnyPoints, rng: Rng, share: float) -> Matrix:
     """R with a `share` of every row spread at random: no two components are equal, and no level has probability 0."""
+    if isinstance(points, ChunkedPoints):
+        return _blurred_chunks(R, points, int(rng.randint(2**31 - 1)), share)
     R = R.to_matrix() if isinstance(R, GroupWeights) else R
     return (1 - share) * R + share * random_start(points, R.shape[1], rng)
 
@@ -138,6 +140,17 @@ def random_shares(w: Any, K: int, seed: int) -> Any:
         return R * (v / R.sum(axis=1))[:, None]
 
     return ChunkedArray(w.rows, pick, np.ones((1, K)))
+
+
+def _blurred_chunks(R: RowWeights, points: ChunkedPoints, seed: int, share: float) -> Any:
+    random = random_shares(points.w, R.shape[1], seed)
+
+    def pick(rows: Rows) -> Matrix:
+        here = rows_of(R, rows)
+        here = here.to_matrix() if isinstance(here, GroupWeights) else here
+        return (1 - share) * here + share * rows_of(random, rows)
+
+    return ChunkedArray(points.w.rows, pick, random.example)
 
 
 def _nearest(points: AnyPoints, centres: Matrix) -> GroupWeights:

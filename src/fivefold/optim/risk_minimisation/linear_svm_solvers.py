@@ -19,6 +19,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from fivefold.core.blas_threads import one_blas_thread
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.types import Array, Indices
 from fivefold.optim.dual.box_dual import BoxDual, polish
 from fivefold.optim.dual.crammer_singer import CrammerSingerCoordinate, CrammerSingerDual
@@ -99,7 +100,7 @@ def _by_newton(risk: EmpiricalRisk, tol: float, max_iter: int, monitor: Monitor 
 
 def _fused(risk: EmpiricalRisk) -> EmpiricalRisk:
     """The same risk, with value and gradient in one compiled pass where there is one."""
-    if not isinstance(risk.loss, SquaredHingeLoss) or risk.design.sparse:
+    if not isinstance(risk.loss, SquaredHingeLoss) or risk.design.sparse or is_chunked(risk):
         return risk
     return SquaredHingeRisk(risk.loss, risk.design, risk.y, risk.s, risk.ridge)
 

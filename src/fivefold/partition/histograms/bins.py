@@ -144,7 +144,7 @@ def _level_weights(x: Array, w: Weights) -> tuple[Array, Array]:
     """The levels of a column of categories, and the weight of the rows of each."""
     known = ~np.isnan(x)
     levels, at = np.unique(x[known], return_inverse=True)
-    return levels, np.bincount(at, w[known], len(levels))
+    return levels, np.bincount(at, w[known], len(levels)).astype(np.float64)
 
 
 def _chunk_levels(X: Any, w: Weights, categorical: Mask) -> dict[int, tuple[Array, Array]]:
