@@ -14,7 +14,15 @@ from fivefold.study.models.winner import members_to_tune
 from fivefold.study.outputs import write_outputs
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.running import run, setting_search
-from fivefold.study.running.blend import MAX_ADDITIONS, blend_weights, select_greedily
+from fivefold.study.running.blend import (
+    MAX_ADDITIONS,
+    MIN_WEIGHT,
+    blend_weights,
+    combine_predictions,
+    plausible_weights,
+    select_greedily,
+    standard_errors_apart,
+)
 from fivefold.study.running.fold import evaluate_blend, evaluate_fold, tune, tune_and_fit
 from fivefold.study.running.journal import Journal
 from fivefold.study.running.run import LearnerOutcome, make_workers, read_outcomes, run_pending
@@ -93,10 +101,50 @@ def test_weights_add_up_and_the_loss_is_the_mean_over_the_splits(name):
         parts = [np.sqrt(np.mean((mean[a:b] - y) ** 2)) for (a, b), y in zip([(0, 30), (30, 70)], targets, strict=True)]
         assert loss == pytest.approx(np.mean(parts))
     if name == "log_loss":
+        pooled = np.exp(sum(w * np.log(inner[member]) for member, w in weights.items()))
+        pooled /= pooled.sum(axis=1, keepdims=True)
         parts = [
-            -np.log(mean[np.arange(a, b), y]).mean() for (a, b), y in zip([(0, 30), (30, 70)], targets, strict=True)
+            -np.log(pooled[np.arange(a, b), y]).mean() for (a, b), y in zip([(0, 30), (30, 70)], targets, strict=True)
         ]
         assert loss == pytest.approx(np.mean(parts))
+
+
+def test_members_that_cannot_be_told_apart_share_the_weight_and_a_clear_loser_has_none():
+    """Few noisy rows: greedy selection would take one or two of the alike at random."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=60)
+    inner = {f"alike{i}": y + rng.normal(size=60) for i in range(5)} | {"far": y + 9 * rng.normal(size=60)}
+    weights, _ = blend_weights(inner, [y], SCORES["rmse"], None)
+    assert "far" not in weights and min(weights.values()) >= MIN_WEIGHT
+    alone, _ = blend_weights(inner, [y], replace(SCORES["rmse"], row_losses=None), None)
+    assert len(weights) >= len(alone) and max(weights.values()) < max(alone.values())
+
+
+def test_many_rows_take_the_greedy_weights():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50_000)
+    inner = {name: y + noise * rng.normal(size=y.size) for name, noise in (("good", 1.0), ("fair", 1.5), ("far", 50.0))}
+    weights, _ = blend_weights(inner, [y], SCORES["rmse"], None)
+    assert weights["good"] == pytest.approx(2.25 / 3.25, abs=0.02)  # inverse variances
+    assert weights["fair"] == pytest.approx(1 / 3.25, abs=0.02) and "far" not in weights
+
+
+def test_plausible_weights_follow_standard_errors():
+    rng = np.random.default_rng(1)
+    best = rng.exponential(size=100)
+    step = rng.normal(size=100)
+    step = (step - step.mean()) / step.std(ddof=1)  # mean 0, standard error 0.1
+    losses = np.array([best, best + 0.1 + step, best + 0.2 + step, best])
+    expected = np.exp([0.0, -0.5, -2.0, 0.0])
+    np.testing.assert_allclose(plausible_weights(losses), expected / expected.sum())
+    assert standard_errors_apart(np.ones(5)) == np.inf and standard_errors_apart(np.zeros(5)) == 0
+
+
+def test_a_class_that_no_member_knows_keeps_probability_zero():
+    p = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]])
+    found = combine_predictions({"a": p, "b": p[::-1]}, {"a": 0.5, "b": 0.5}, 3)
+    assert (found[:, 2] == 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
 
 
 # In a study

@@ -8,12 +8,14 @@ from study_tables import blobs, study_table
 
 from fivefold.core.estimators.params import allows, declared_params
 from fivefold.core.registry import SearchRange, find, methods
+from fivefold.evaluation.scores import SCORES
 from fivefold.study.judging.tuning_summary import range_notes, tried_per_split, was_tuned
 from fivefold.study.planning import hyperparameters
 from fivefold.study.planning.hyperparameters import draw_settings, searched_ranges, values_beyond
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.planning.portfolio import Learner
 from fivefold.study.running import setting_search
+from fivefold.study.running.blend import as_predictions
 from fivefold.study.running.fold import evaluate_fold
 from fivefold.study.running.run import LearnerOutcome
 from fivefold.study.running.setting_search import choose_setting
@@ -21,6 +23,12 @@ from fivefold.study.running.setting_search import choose_setting
 
 def ridge(space, draws=8):
     return replace(Learner(find("Ridge")), space=space).with_draws(draws, 0)
+
+
+def beyond(learner, setting):
+    """The settings beyond the ends of the ranges, from one setting that was tried."""
+    tried = setting_search.TriedSetting(setting, 0.0, None)
+    return setting_search._settings_beyond(learner, [tried], tried)
 
 
 def linear(n=120, d=30, noise=1.0, seed=0):
@@ -71,8 +79,7 @@ def test_a_whole_number_at_its_least_value_is_not_at_an_edge():
 
 def test_defaults_at_the_end_of_a_range_extend_it_too():
     learner = ridge({"alpha": SearchRange(0.01, 1.0)})  # one by default
-    beyond = setting_search._settings_beyond(learner, [setting_search.TriedSetting({}, 0.0, None)])
-    assert beyond == {"alpha": {"alpha": pytest.approx(3.16)}}
+    assert beyond(learner, {}) == {"alpha": {"alpha": pytest.approx(3.16)}}
 
 
 def test_a_choice_at_the_end_of_its_range_extends_it_until_that_no_longer_helps():
@@ -106,8 +113,8 @@ def test_an_extension_that_does_not_help_is_told_but_no_edge_remains(monkeypatch
 
 def test_values_that_the_method_does_not_allow_are_no_extension():
     learner = replace(Learner(find("ElasticNet")), space={"l1_ratio": SearchRange(0.5, 1.0)}).with_draws(6, 0)
-    assert setting_search._settings_beyond(learner, [setting_search.TriedSetting({"l1_ratio": 1.0}, 0.0, None)]) == {}
-    assert setting_search._settings_beyond(learner, [setting_search.TriedSetting({"l1_ratio": 0.5}, 0.0, None)]) != {}
+    assert beyond(learner, {"l1_ratio": 1.0}) == {}
+    assert beyond(learner, {"l1_ratio": 0.5}) != {}
 
 
 # Halving
@@ -177,7 +184,7 @@ def test_few_settings_and_methods_that_fit_one_model_do_not_race(racing):
 
 
 def test_more_trees_are_tried_with_the_best_setting_alone():
-    data = linear(n=90, d=3)
+    data = linear(n=400, d=3)  # leaves of more than one row are clearly better than the defaults
     plan = make_plan(data, [trees(finish={"n_estimators": 9})])
     found = choose_setting(data, plan.learners[0], plan.rows, plan, 0)
     *others, last = found.tried
@@ -186,6 +193,50 @@ def test_more_trees_are_tried_with_the_best_setting_alone():
     assert all(setting.get("n_estimators") != 9 for setting, _ in others)
     alone = replace(plan.learners[0], settings=({},))
     assert [setting for setting, _ in choose_setting(data, alone, plan.rows, plan, 0).tried] == [{}]
+
+
+# Which setting is chosen
+
+
+def test_a_setting_replaces_the_defaults_only_if_it_is_better_by_a_standard_error():
+    """Ridge with alpha 1 is as good as any near it; with far too many columns it is clearly not."""
+    near = ridge({"alpha": SearchRange(0.5, 2.0)})
+    data = linear(n=200, d=5)
+    plan = make_plan(data, [near])
+    found = choose_setting(data, plan.learners[0], plan.rows, plan, 0)
+    assert min(loss for _, loss in found.tried) < found.tried[0][1]
+    assert found.parameters == {} and found.at_edge == ()
+    wide = linear(n=80, d=70)
+    plan = make_plan(wide, [ridge({"alpha": SearchRange(0.5, 1000.0)})])
+    found = choose_setting(wide, plan.learners[0], plan.rows, plan, 0)
+    assert found.parameters == min(found.tried, key=lambda entry: entry[1])[0] != {}
+
+
+def test_a_score_that_is_no_mean_over_rows_chooses_the_least_loss():
+    data = linear(n=200, d=5)
+    plan = make_plan(data, [ridge({"alpha": SearchRange(0.5, 2.0)})], score="correlation")
+    found = choose_setting(data, plan.learners[0], plan.rows, plan, 0)
+    assert found.parameters == min(found.tried, key=lambda entry: entry[1])[0]
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=lambda score: score.name)
+def test_losses_of_rows_rank_models_as_the_score_does(score):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60) if score.task == "classification" else rng.normal(size=60)
+    answers = []
+    for noise in (0.3, 1.0, 3.0, 9.0):
+        if score.task == "classification":
+            p = np.exp(4.0 * np.eye(3)[y] / noise + rng.normal(size=(60, 3)))
+            answers.append(as_predictions(p / p.sum(axis=1, keepdims=True), 3))
+        else:
+            answers.append(as_predictions(y + noise * rng.normal(size=60), None))
+    if score.row_losses is None:
+        assert score.name in ("balanced_accuracy", "f1", "auc", "correlation")
+        return
+    rows = [score.row_losses(one, y) for one in answers]
+    assert all(one.shape == (60,) for one in rows)
+    losses = [score.loss(score.function(one, y)) for one in answers]
+    assert np.argsort([one.mean() for one in rows]).tolist() == np.argsort(losses).tolist()
 
 
 # What is said of it

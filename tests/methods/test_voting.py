@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression as TheirLogistic
 from sklearn.neighbors import KNeighborsClassifier
 
+from fivefold.core.numerics.opinion_pool import logarithmic_pool
 from fivefold.ensemble import StackingClassifier, VotingClassifier, VotingRegressor
 from fivefold.ensemble.voting import majority_vote
 from fivefold.linear_model import LogisticRegression, Ridge
@@ -24,6 +25,23 @@ def test_copies_of_one_model_vote_like_the_model():
     np.testing.assert_array_equal(VotingClassifier(copies).fit(X, y).predict(X), model.predict(X))
     soft = VotingClassifier(copies, voting="soft", weights=[1, 2, 5]).fit(X, y)
     np.testing.assert_allclose(soft.predict_proba(X), model.predict_proba(X), rtol=1e-14)  # rounding of a mean
+
+
+def test_geometric_votes_add_up_log_odds():
+    X, y = IRIS
+    members = [("bayes", GaussianNB()), ("linear", LogisticRegression())]
+    model = VotingClassifier(members, voting="geometric", weights=[1, 3]).fit(X, y)
+    P, Q = (member.predict_proba(X) for member in model.estimators_)
+    expected = np.exp((np.log(np.clip(P, 1e-5, 1)) + 3 * np.log(np.clip(Q, 1e-5, 1))) / 4)
+    np.testing.assert_allclose(model.predict_proba(X), expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), expected.argmax(axis=1))
+    copies = VotingClassifier([("a", GaussianNB()), ("b", GaussianNB())], voting="geometric").fit(X, y)
+    np.testing.assert_allclose(copies.predict_proba(X), P, atol=2e-5)
+
+
+def test_no_member_of_a_geometric_vote_rules_out_a_class_alone():
+    sure, other = np.array([[1.0, 0.0]]), np.array([[0.1, 0.9]])
+    assert 0 < logarithmic_pool([sure, other], [1.0, 9.0])[0, 0] < 0.5
 
 
 def test_fitted_models_of_any_library_vote():

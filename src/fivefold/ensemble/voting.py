@@ -2,6 +2,7 @@
 
     hard   class of x = argmax_k  sum_m a_m [class of x by model m = k]
     soft   P(k | x)   = sum_m a_m P_m(k | x) / sum_m a_m
+    geometric  P(k | x)  proportional to  prod_m P_m(k | x)^(a_m / sum_m a_m)
     numbers  f(x)     = sum_m a_m f_m(x) / sum_m a_m
 
 Copies of one model vote like the model. If the models err on different rows, the vote errs less than each; averaging M
@@ -26,6 +27,7 @@ from fivefold.core._sklearn import Tags, TransformerMixin, _check_feature_names_
 from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.numerics.opinion_pool import logarithmic_pool
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Labels, Matrix, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.members.inner_estimators import InnerEstimator, check_learner
@@ -95,13 +97,14 @@ class VotingClassifier(Voting, Classifier):
     estimators
         list of (name, classifier); "drop" in place of a classifier leaves it out.
     voting
-        "hard" counts predicted classes, ties going to the first class; "soft" averages probabilities.
+        "hard" counts predicted classes, ties going to the first class; "soft" averages probabilities; "geometric"
+        takes their geometric mean, which is often the better of the two for log loss.
     weights
         one per classifier; None for equal weights.
     n_jobs
         classifiers fitted at a time; the result does not depend on it.
     flatten_transform
-        with soft votes, `transform` returns (n, members x classes) rather than (members, n, classes).
+        with probabilities, `transform` returns (n, members x classes) rather than (members, n, classes).
 
     Attributes
     ----------
@@ -126,7 +129,7 @@ class VotingClassifier(Voting, Classifier):
 
     estimators: list[Any]  # pairs of a name and an estimator of any library
     _: KW_ONLY
-    voting: Literal["hard", "soft"] = "hard"
+    voting: Literal["hard", "soft", "geometric"] = "hard"
     weights: UserWeights = None
     n_jobs: int | None = None
     flatten_transform: bool = True
@@ -137,20 +140,22 @@ class VotingClassifier(Voting, Classifier):
         use="Several good classifiers of different kinds. Soft votes where their probabilities can be trusted.",
         steps=(
             "Fit every classifier on all rows.",
-            "Add up their votes, or average their probabilities.",
+            "Add up their votes, or take the arithmetic or geometric mean of their probabilities.",
             "The class with most wins.",
         ),
-        source="Kittler, Hatef, Duin & Matas (1998)",
+        source="Kittler, Hatef, Duin & Matas (1998); Genest & Zidek (1986)",
         see_also=("VotingRegressor", "StackingClassifier"),
         given={"estimators": EXAMPLE_CLASSIFIERS},
-        variants=({"voting": "soft", "weights": [2, 1]},),
+        variants=({"voting": "soft", "weights": [2, 1]}, {"voting": "geometric", "weights": [2, 1]}),
     )
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: object) -> Self:
         """Fit a copy of every classifier; weights, if given, are passed to each."""
-        if self.voting == "soft":
+        if self.voting != "hard":
             for name, inner in self._kept_estimators():
-                check_learner(self, inner, f"with voting='soft', the estimator called {name!r}", "predict_proba")
+                check_learner(
+                    self, inner, f"with voting={self.voting!r}, the estimator called {name!r}", "predict_proba"
+                )
         return super().fit(X, y, sample_weight, **fit_params)
 
     def predict(self, X: UserTable) -> Labels:
@@ -160,7 +165,7 @@ class VotingClassifier(Voting, Classifier):
 
     @available_if(lambda self: self._is_soft())
     def predict_proba(self, X: UserTable) -> Matrix:
-        """The mean of the members' probabilities."""
+        """The mean of the members' probabilities, arithmetic or geometric."""
         X = admit_new_rows(self, X)
         return self._scores(X)
 
@@ -175,8 +180,8 @@ class VotingClassifier(Voting, Classifier):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels:
         """Names of the columns that `transform` returns."""
         check_is_fitted(self)
-        if self.voting == "soft" and not self.flatten_transform:
-            raise ValueError("get_feature_names_out needs flatten_transform=True with voting='soft'")
+        if self.voting != "hard" and not self.flatten_transform:
+            raise ValueError(f"get_feature_names_out needs flatten_transform=True with voting={self.voting!r}")
         _check_feature_names_in(self, input_features, generate_names=False)
         ends = [""] if self.voting == "hard" else [str(k) for k in range(len(self.classes_))]
         return np.array([name + end for name in self._names_out() for end in ends], dtype=object)
@@ -193,8 +198,10 @@ class VotingClassifier(Voting, Classifier):
 
     def _scores(self, X: Table) -> Matrix:
         a = self._votes()
-        if self.voting == "soft":
+        if self.voting != "hard":
             P = [member.predict_proba(X) for member in self.estimators_]
+            if self.voting == "geometric":
+                return logarithmic_pool(P, a.tolist())
             return sum(weight * p for weight, p in zip(a.tolist(), P, strict=True)) / float(a.sum())
         return _count_votes([np.asarray(member.predict(X)) for member in self.estimators_], a, len(self.classes_))
 

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from fivefold.core.types import Labels, Matrix, Table, Target
+from fivefold.core.types import Labels, Matrix, Table, Target, Vector
 from fivefold.evaluation.metrics import pearson_correlation as pearson
 from fivefold.evaluation.protocols import FittedClassifier, FittedModel
 
@@ -68,6 +68,7 @@ class Score:
     low: float  # the least it can be
     high: float  # the most it can be
     function: Callable[[CachedPredictions, Target], float]
+    row_losses: Callable[[CachedPredictions, Target], Vector] | None = None  # (n,), whose mean ranks models like it
 
     def score_model(self, model: FittedModel, X: Table, y: Target) -> float:
         """The score of a fitted model on rows."""
@@ -83,23 +84,38 @@ class Score:
         return -value if self.larger_is_better else value
 
 
-def log_loss(answers: CachedPredictions, y: Target) -> float:
-    """Mean of -log p(y | x); a class that training never saw has probability zero, before clipping."""
+def log_losses(answers: CachedPredictions, y: Target) -> Vector:
+    """-log p(y | x) of each row; a class that training never saw has probability zero, before clipping."""
     classes, k = np.unique(y, return_inverse=True)
     p = answers.proba_for(classes)[np.arange(len(y)), k]
-    return float(-np.log(np.clip(p, MIN_PROBABILITY, 1.0)).mean())
+    return -np.log(np.clip(p, MIN_PROBABILITY, 1.0))
+
+
+def log_loss(answers: CachedPredictions, y: Target) -> float:
+    """Mean of -log p(y | x)."""
+    return float(log_losses(answers, y).mean())
+
+
+def brier_losses(answers: CachedPredictions, y: Target) -> Vector:
+    """The squared distance of the probabilities of each row from its class, over all classes; at most 2."""
+    classes, k = np.unique(y, return_inverse=True)
+    p = answers.proba_for(classes)[np.arange(len(y)), k]
+    return np.square(answers.proba).sum(axis=1) - 2 * p + 1
 
 
 def brier(answers: CachedPredictions, y: Target) -> float:
-    """Mean squared distance of the probabilities from the true class, over all classes; at most 2 for any row."""
-    classes, k = np.unique(y, return_inverse=True)
-    p = answers.proba_for(classes)[np.arange(len(y)), k]
-    return float(np.mean(np.square(answers.proba).sum(axis=1) - 2 * p + 1))
+    """Mean squared distance of the probabilities from the true class, over all classes."""
+    return float(np.mean(brier_losses(answers, y)))
 
 
 def accuracy(answers: CachedPredictions, y: Target) -> float:
     """Share of rows with the right class."""
     return float(np.mean(answers.predictions == y))
+
+
+def misses(answers: CachedPredictions, y: Target) -> Vector:
+    """1 for each row with a wrong class, 0 for the others."""
+    return (answers.predictions != y).astype(float)
 
 
 def balanced_accuracy(answers: CachedPredictions, y: Target) -> float:
@@ -129,9 +145,19 @@ def rmse(answers: CachedPredictions, y: Target) -> float:
     return float(root_mean_squared_error(y, answers.predictions))
 
 
+def squared_errors(answers: CachedPredictions, y: Target) -> Vector:
+    """The squared error of each row."""
+    return np.square(y - answers.predictions)
+
+
 def mae(answers: CachedPredictions, y: Target) -> float:
     """Mean absolute error."""
     return float(mean_absolute_error(y, answers.predictions))
+
+
+def absolute_errors(answers: CachedPredictions, y: Target) -> Vector:
+    """The absolute error of each row."""
+    return np.abs(y - answers.predictions)
 
 
 def r2(answers: CachedPredictions, y: Target) -> float:
@@ -148,15 +174,15 @@ def correlation(answers: CachedPredictions, y: Target) -> float:
 SCORES = {
     score.name: score
     for score in (
-        Score("log_loss", "log loss", "classification", False, 0.0, np.inf, log_loss),
-        Score("accuracy", "accuracy", "classification", True, 0.0, 1.0, accuracy),
+        Score("log_loss", "log loss", "classification", False, 0.0, np.inf, log_loss, log_losses),
+        Score("accuracy", "accuracy", "classification", True, 0.0, 1.0, accuracy, misses),
         Score("balanced_accuracy", "balanced accuracy", "classification", True, 0.0, 1.0, balanced_accuracy),
         Score("f1", "macro F1", "classification", True, 0.0, 1.0, f1),
         Score("auc", "AUC", "classification", True, 0.0, 1.0, auc),
-        Score("brier", "Brier score", "classification", False, 0.0, 2.0, brier),
-        Score("rmse", "RMSE", "regression", False, 0.0, np.inf, rmse),
-        Score("r2", "R2", "regression", True, -np.inf, 1.0, r2),
-        Score("mae", "MAE", "regression", False, 0.0, np.inf, mae),
+        Score("brier", "Brier score", "classification", False, 0.0, 2.0, brier, brier_losses),
+        Score("rmse", "RMSE", "regression", False, 0.0, np.inf, rmse, squared_errors),
+        Score("r2", "R2", "regression", True, -np.inf, 1.0, r2, squared_errors),
+        Score("mae", "MAE", "regression", False, 0.0, np.inf, mae, absolute_errors),
         Score("correlation", "correlation", "regression", True, -1.0, 1.0, correlation),
     )
 }

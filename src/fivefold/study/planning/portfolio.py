@@ -3,7 +3,8 @@
 GaussianNB                                 a method of the registry, tuned over what its card names
 sklearn.ensemble.RandomForestClassifier    any class by its dotted name, with its defaults
 all                                        every method that does the task
-Blend                                      a weighted mean of the predictions of all others, in the portfolio by default
+Blend                                      a weighted mean of the predictions of all others (geometric if they are
+                                           probabilities), in the portfolio by default
 """
 
 from __future__ import annotations
@@ -181,10 +182,11 @@ def make_blend(data: Data, learners: Iterable[Learner]) -> Learner | None:
         steps=(
             "Predict every training row by each learner, fitted on the other inner folds.",
             "Start with the best learner, and add again and again the one whose predictions improve the mean most.",
-            "Weigh each learner by how often it was added.",
+            "Weigh each learner by how often it was added, and on few rows by how plausible it is that it is the best.",
+            "Predict their weighted geometric mean." if classify else "Predict their weighted mean.",
         ),
         source="Caruana, Niculescu-Mizil, Crew & Ksikes (2004), Ensemble selection from libraries of models",
-        given={"voting": "soft"} if classify else {},
+        given={"voting": "geometric"} if classify else {},
     )
     method = Method(BLEND_NAME, "ensemble", VotingClassifier if classify else VotingRegressor, card)
     return Learner(method, members=members)
@@ -340,4 +342,5 @@ def learner_to_json(learner: Learner) -> dict[str, Any]:
         entry["smoothed"] = "m-estimate"
     if learner.members:
         entry["members"] = [member.name for member in learner.members]
+        entry |= learner.method.card.given
     return entry if learner.prototype is None else entry | {"prototype": repr(learner.prototype)}

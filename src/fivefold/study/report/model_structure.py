@@ -162,7 +162,10 @@ def _blend_blocks(method: VotingClassifier | VotingRegressor) -> list[Block]:
     shares = np.asarray(weights, dtype=float) / np.sum(weights)
     order = np.argsort(-shares, kind="stable")
     rows = tuple((Cell(method.estimators[i][0]), Cell(f"{shares[i]:.0%}", float(shares[i]))) for i in order)
-    said = "The prediction is the weighted mean of the predictions of its members."
+    mean = "weighted mean"
+    if isinstance(method, VotingClassifier) and method.voting == "geometric":
+        mean = "weighted geometric mean, scaled to add up to one,"
+    said = f"The prediction is the {mean} of the predictions of its members."
     return [SubHeading("What it blends"), Paragraph(said), TableBlock("Members", ("learner", "weight"), rows)]
 
 

@@ -1,12 +1,21 @@
-"""Greedy ensemble selection: the weights of a blend, chosen by predictions for rows that no member was fitted on.
+"""The weights of a blend, chosen by predictions for rows that no member was fitted on.
 
-    start with the best member; add, again and again, the member (also one that is already in) whose addition to the
-    mean of the predictions lowers the loss most; keep the best mean on the way
+Numbers are joined by their weighted mean, probabilities by their geometric mean (`core.numerics.opinion_pool`). Two
+sets of weights are mixed:
 
-The weight of a member is the share of the additions that were of it. With replacement and an early best mean the
-procedure fits few numbers to many rows, so it rarely overfits.
+greedy      start with the best member; add, again and again, the member (also one that is already in) whose addition
+            to the mean lowers the loss most; keep the best mean on the way; a member's weight is its share of the
+            additions
+plausible   proportional to exp(-z_m^2 / 2), where z_m is by how many standard errors member m loses to the best one,
+            row by row: members that cannot be told from the best count alike
 
-Caruana, Niculescu-Mizil, Crew & Ksikes (2004), Ensemble selection from libraries of models.
+    w = (1 - t) greedy + t plausible        t = min(1, 1 / z^2)
+
+where z is by how many standard errors the greedy blend beats the plausible one. On few rows greedy selection follows
+noise; there t is near 1, and on many rows it is near 0. Scores that are no means over rows take the greedy weights.
+
+Caruana, Niculescu-Mizil, Crew & Ksikes (2004), Ensemble selection from libraries of models; James & Stein (1961),
+Estimation with quadratic loss, for t.
 """
 
 from __future__ import annotations
@@ -15,11 +24,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from fivefold.core.numerics.opinion_pool import logarithmic_pool, normalised_exponentials, pooled_logarithms
+from fivefold.core.types import Matrix, Vector, Weights
 from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.judging.score_intervals import PrecomputedModel
 
 MAX_ADDITIONS = 50  # members added in all; a weight is a multiple of 2 % or more
 MAX_IDLE_ADDITIONS = 10  # additions without a better mean after which to stop
+MIN_WEIGHT = 0.02  # members with less are left out: they would cost a fit, and hardly change a prediction
 
 
 def select_greedily(predictions: np.ndarray, loss: Callable[[np.ndarray], float]) -> np.ndarray:
@@ -46,6 +58,29 @@ def select_greedily(predictions: np.ndarray, loss: Callable[[np.ndarray], float]
     return best
 
 
+def plausible_weights(losses: Matrix) -> Weights:
+    """Weights of m members by their losses on n rows, (m, n): how plausible it is that each is the best.
+
+    Examples
+    --------
+    >>> plausible_weights(np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0], [9.0, 9.0, 9.5]])).round(2)
+    array([0.5, 0.5, 0. ])
+    """
+    best = losses[losses.mean(axis=1).argmin()]
+    z = np.array([standard_errors_apart(own - best) for own in losses])
+    found = np.exp(-np.square(z) / 2)
+    return found / found.sum()
+
+
+def standard_errors_apart(differences: Vector) -> float:
+    """The mean of these differences in units of its standard error; 0 if all are 0, infinite if they are all alike."""
+    mean = float(differences.mean())
+    if mean == 0 or len(differences) < 2:
+        return 0.0
+    error = float(differences.std(ddof=1)) / np.sqrt(len(differences))
+    return mean / error if error > 0 else np.copysign(np.inf, mean)
+
+
 def blend_weights(
     inner: Mapping[str, np.ndarray], targets: Sequence[np.ndarray], score: Score, classes: int | None
 ) -> tuple[dict[str, float], float]:
@@ -55,23 +90,43 @@ def blend_weights(
     truth of each split: numbers, or codes of classes.
     """
     predictions, y = np.array(list(inner.values()), dtype=float), np.concatenate(targets)
-    counts = select_greedily(predictions, lambda mean: blend_loss(mean, y, score, classes))
-    weights = {name: float(count / counts.sum()) for name, count in zip(inner, counts, strict=True) if count}
+    members = predictions if classes is None else pooled_logarithms(predictions)
+
+    def answers(mean: np.ndarray) -> CachedPredictions:
+        return as_predictions(mean if classes is None else normalised_exponentials(mean), classes)
+
+    counts = select_greedily(members, lambda mean: score.loss(score.function(answers(mean), y)))
+    shares = counts / counts.sum()
+    if score.row_losses is not None:
+        own = np.array([score.row_losses(as_predictions(one, classes), y) for one in predictions])
+        plausible = plausible_weights(own)
+        greedy, even = (score.row_losses(answers(np.tensordot(w, members, 1)), y) for w in (shares, plausible))
+        z = max(1.0, standard_errors_apart(even - greedy))
+        shares = (1 - z**-2) * shares + z**-2 * plausible
+        shares = np.where(shares < min(MIN_WEIGHT, shares.max()), 0.0, shares)
+    weights = {name: float(share / shares.sum()) for name, share in zip(inner, shares, strict=True) if share}
     ends = np.cumsum([len(part) for part in targets])[:-1]
-    parts = np.split(weighted_mean({name: inner[name] for name in weights}, weights), ends)
-    losses = [blend_loss(mean, part, score, classes) for mean, part in zip(parts, targets, strict=True)]
+    parts = np.split(combine_predictions({name: inner[name] for name in weights}, weights, classes), ends)
+    losses = [
+        score.loss(score.function(as_predictions(mean, classes), part))
+        for mean, part in zip(parts, targets, strict=True)
+    ]
     return weights, float(np.mean(losses))
 
 
-def weighted_mean(predictions: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.ndarray:
-    """The mean of these predictions, in the order of operations of `ensemble.voting`."""
-    total = sum(weights[name] * np.asarray(values, dtype=float) for name, values in predictions.items())
-    return np.asarray(total / float(np.sum([weights[name] for name in predictions])))
+def combine_predictions(
+    predictions: Mapping[str, np.ndarray], weights: Mapping[str, float], classes: int | None
+) -> np.ndarray:
+    """What a blend predicts, in the order of operations of `ensemble.voting`: numbers, or probabilities of all classes.
 
-
-def blend_loss(mean: np.ndarray, y: np.ndarray, score: Score, classes: int | None) -> float:
-    """The loss of averaged predictions."""
-    return score.loss(score.function(as_predictions(mean, classes), y))
+    A class that no member knows keeps probability zero.
+    """
+    given, shares = [np.asarray(p, dtype=float) for p in predictions.values()], [weights[name] for name in predictions]
+    if classes is None:
+        return np.asarray(sum(share * p for share, p in zip(shares, given, strict=True)) / float(np.sum(shares)))
+    known, found = np.any([p.any(axis=0) for p in given], axis=0), np.zeros_like(given[0])
+    found[:, known] = logarithmic_pool([p[:, known] for p in given], shares)
+    return found
 
 
 def as_predictions(mean: np.ndarray, classes: int | None) -> CachedPredictions:

@@ -17,7 +17,7 @@ from fivefold.study.planning.hyperparameters import Setting
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import Split, derive_seed, subsample
-from fivefold.study.running.blend import as_predictions, weighted_mean
+from fivefold.study.running.blend import as_predictions, combine_predictions
 from fivefold.study.running.pipelines import fit_pipeline, pickled_size
 from fivefold.study.running.setting_search import (
     DroppedSetting,
@@ -110,9 +110,11 @@ def evaluate_blend(data: Data, blend: Learner, split: Split, plan: Plan, folds: 
     used = {name: fold for name, fold in folds.items() if name in weights}
     classes = None if plan.classes is None else len(plan.classes)
     given = {name: fold.predicted if fold.proba is None else fold.proba for name, fold in used.items()}
-    answers = as_predictions(weighted_mean(given, weights), classes)
+    answers = as_predictions(combine_predictions(given, weights, classes), classes)
     fitted = {name: fold.fitted for name, fold in used.items() if fold.fitted is not None}
-    on_train = as_predictions(weighted_mean(fitted, weights), classes) if len(fitted) == len(used) else None
+    on_train = None
+    if len(fitted) == len(used):
+        on_train = as_predictions(combine_predictions(fitted, weights, classes), classes)
     known = data.y[split.train[kept_for_blend(data, split.train, len(split.train), seed)]]
     sizes = [fold.size_bytes for fold in used.values() if fold.size_bytes is not None]
     return FoldResult(

@@ -1,6 +1,9 @@
 """The setting of a learner that inner splits of its training rows choose: tried, halved over rows or raced over splits.
 
-The weights of a blend are chosen on the same splits, from the predictions that its members made there.
+The setting with the least loss replaces the defaults only if it is better by more than a standard error, row by row:
+of a dozen settings that are equally good, the luckiest one looks better than it is (the rule of one standard error;
+Breiman, Friedman, Olshen & Stone 1984). The weights of a blend are chosen on the same splits, from the predictions that
+its members made there.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import TrainTestRows, inner_splits, subsample
 from fivefold.study.preparation.log_target import with_logarithm
-from fivefold.study.running.blend import blend_weights
+from fivefold.study.running.blend import blend_weights, standard_errors_apart
 from fivefold.study.running.pipelines import make_estimator, make_preparation
 from fivefold.study.tables.dataset import Data
 
@@ -38,11 +41,12 @@ MAX_BLEND_ROWS = 10_000  # training rows per split that the weights and the trai
 
 
 class TriedSetting(NamedTuple):
-    """A setting, its mean loss over inner splits, and its predictions for their test rows, if they are kept."""
+    """A setting, its mean loss over inner splits, and what is kept for their test rows, one split after the other."""
 
     setting: Setting
     loss: float
     predictions: np.ndarray | None  # (n,) or (n, K)
+    row_losses: np.ndarray | None = None  # (n,); None if the score is no mean over rows, or nothing was fitted
 
 
 class DroppedSetting(NamedTuple):
@@ -97,12 +101,14 @@ def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, 
     search = _race if plan.races(learner) and len(splits) > 1 else _halve
     found, dropped = search(trials, splits, len(train))
     extended = _extend_ranges(learner, found, lambda settings: trials.run(settings, splits, keep=True))
-    at_edge = tuple(_settings_beyond(learner, found))
+    best = _chosen(found)
+    at_edge = tuple(_settings_beyond(learner, found, best))
     if learner.finish and len(learner.settings) > 1:
-        found += trials.run([{**_best(found).setting, **learner.finish}], splits, keep=True)
+        found += trials.run([{**best.setting, **learner.finish}], splits, keep=True)
+        best = _least_loss([best, found[-1]])
     if plan.log_target and learner.tries_logarithm:
-        found += trials.run([with_logarithm(_best(found).setting, plan.scores[0].name)], splits, keep=True)
-    best = _best(found)
+        found += trials.run([with_logarithm(best.setting, plan.scores[0].name)], splits, keep=True)
+        best = _least_loss([best, found[-1]])
     return SettingChoice(
         parameters=best.setting,
         tried=tuple((one.setting, one.loss) for one in found),
@@ -114,9 +120,17 @@ def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, 
     )
 
 
-def _best(found: Sequence[TriedSetting]) -> TriedSetting:
+def _least_loss(found: Sequence[TriedSetting]) -> TriedSetting:
     """The setting with the least loss; the first of equally good ones."""
     return min(found, key=lambda one: one.loss)
+
+
+def _chosen(found: Sequence[TriedSetting]) -> TriedSetting:
+    """The setting with the least loss, or the defaults, which come first, if it is not better by a standard error."""
+    defaults, best = found[0], _least_loss(found)
+    if defaults.row_losses is None or best.row_losses is None:
+        return best
+    return best if standard_errors_apart(defaults.row_losses - best.row_losses) > 1 else defaults
 
 
 def _halve(
@@ -163,7 +177,9 @@ def _joined(first: TriedSetting, rest: TriedSetting, count: int) -> TriedSetting
     """A setting tried on one split, and then on this many others."""
     parts = [one.predictions for one in (first, rest) if one.predictions is not None]
     predictions = np.concatenate(parts) if len(parts) == 2 else None
-    return TriedSetting(first.setting, (first.loss + count * rest.loss) / (1 + count), predictions)
+    rows = [one.row_losses for one in (first, rest) if one.row_losses is not None]
+    losses = np.concatenate(rows) if len(rows) == 2 else None
+    return TriedSetting(first.setting, (first.loss + count * rest.loss) / (1 + count), predictions, losses)
 
 
 def _extend_ranges(
@@ -172,15 +188,15 @@ def _extend_ranges(
     """Add settings beyond the ends of ranges while that helps; returns the names of the ranges that were extended."""
     names = list[str]()
     for _ in range(MAX_EXTENSIONS):
-        beyond = _settings_beyond(learner, found)
+        beyond = _settings_beyond(learner, found, _least_loss(found))
         names += beyond
         found += run(list(beyond.values())) if beyond else []
     return tuple(dict.fromkeys(names))
 
 
-def _settings_beyond(learner: Learner, found: Sequence[TriedSetting]) -> dict[str, Setting]:
-    """The best setting with a value beyond the end of its range, by parameter, if that is allowed and was not tried."""
-    best = _best(found).setting
+def _settings_beyond(learner: Learner, found: Sequence[TriedSetting], chosen: TriedSetting) -> dict[str, Setting]:
+    """This setting with a value beyond the end of its range, by parameter, if that is allowed and was not tried."""
+    best = chosen.setting
     beyond, cls = values_beyond(learner.ranges, {**learner.defaults, **best}), learner.method.cls
     settings = {n: {**best, n: value} for n, value in beyond.items() if allows(declared_params(cls)[n], value)}
     return {name: new for name, new in settings.items() if all(new != one.setting for one in found)}
@@ -243,6 +259,7 @@ class SettingTrials:
         data, total = self.data, sum(len(test) for _, test in splits)
         losses = np.zeros((len(settings), len(splits)))
         predictions: list[list[np.ndarray]] = [[] for _ in settings]
+        rows: list[list[np.ndarray]] = [[] for _ in settings]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # only those of the chosen setting are reported
             for j, (fit, test) in enumerate(splits):
@@ -251,13 +268,17 @@ class SettingTrials:
                 for i, setting in enumerate(settings):
                     try:
                         losses[i, j], answers = self._fit_and_score(setting, known, fit, new, test)
+                        if self.plan.scores[0].row_losses is not None:
+                            rows[i].append(self.plan.scores[0].row_losses(answers, data.y[test]))
                         if keep:
                             predictions[i].append(self._blend_predictions(answers)[kept])
                     except Exception as error:  # a setting that cannot be fitted is not chosen
                         losses[i, j], self.failure = np.inf, error
         return [
-            TriedSetting(setting, loss, np.concatenate(parts) if keep and len(parts) == len(splits) else None)
-            for setting, loss, parts in zip(settings, losses.mean(axis=1).tolist(), predictions, strict=True)
+            TriedSetting(setting, loss, *(np.concatenate(p) if len(p) == len(splits) else None for p in kept_parts))
+            for setting, loss, *kept_parts in zip(
+                settings, losses.mean(axis=1).tolist(), predictions, rows, strict=True
+            )
         ]
 
     def _prepare(self, fit: np.ndarray, test: np.ndarray) -> tuple[Table, Table]:
