@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import RidgeClassifier
 from sklearn.svm import SVC
 from study_tables import blobs, study_table
 
 from fivefold.core.storage import model_files
-from fivefold.evaluation.calibration import CrossFittedCalibration
+from fivefold.evaluation.calibration import CrossFittedCalibration, _score_columns
 from fivefold.evaluation.scores import SCORES
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.planning.splits import inner_splits
@@ -45,6 +45,47 @@ def test_a_table_sorted_by_class_is_calibrated_as_well_as_a_shuffled_one():
         X, y
     )  # folds in the order of the file
     assert SCORES["log_loss"].score_model(worse, X, y) > 1.3 * in_order
+
+
+def test_machines_of_pairs_are_calibrated_by_their_answers_rather_than_by_votes():
+    """Five classes on a ring: votes say which class wins, not by how much."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, 400)
+    X = 3 * np.column_stack([np.cos(0.4 * np.pi * codes), np.sin(0.4 * np.pi * codes)]) + rng.normal(size=(400, 2))
+    folds, train, test = rng.permutation(200) % 3, np.arange(0, 400, 2), np.arange(1, 400, 2)
+    model = CrossFittedCalibration(SVC(random_state=0), folds).fit(X[train], codes[train])
+    G = model.estimator_.decision_function(X[test])  # (n, 10): a column per pair
+    S, p = np.zeros((len(test), 5)), 0
+    for i in range(5):
+        for j in range(i + 1, 5):
+            S[:, i] += G[:, p] / 4
+            S[:, j] -= G[:, p] / 4
+            p += 1
+    np.testing.assert_allclose(_score_columns(model.estimator_, X[test]), S, atol=1e-12)
+    votes = CrossFittedCalibration(Votes(SVC(random_state=0)), folds).fit(X[train], codes[train])
+    found, rival = (SCORES["log_loss"].score_model(one, X[test], codes[test]) for one in (model, votes))
+    assert found < 0.9 * rival
+
+
+class Votes(ClassifierMixin, BaseEstimator):
+    """A classifier of pairs that answers with votes."""
+
+    def __init__(self, machine):
+        self.machine = machine
+
+    def fit(self, X, y):
+        """Fit a copy."""
+        self.machine_ = clone(self.machine).fit(X, y)
+        self.classes_ = self.machine_.classes_
+        return self
+
+    def decision_function(self, X):
+        """Votes, and answers that break ties."""
+        return self.machine_.decision_function(X)
+
+    def predict(self, X):
+        """The class with most votes."""
+        return self.machine_.predict(X)
 
 
 ASKED = []  # rows that a model was fitted on, and rows that it was asked to score

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import binomtest
@@ -37,6 +37,7 @@ from fivefold.evaluation.protocols import Label, Model
 
 CONFIDENCE = 0.95  # of the Wilson intervals of the shares
 CALIBRATION_FOLDS = 3  # folds that calibrate
+PAIRWISE = "decision_function_shape"  # the parameter of classifiers with a machine for each pair of classes
 
 # Upper edges of bins, without the last one.
 BIN_EDGES: Mapping[str, Callable[[Vector, int], Vector]] = {
@@ -181,8 +182,10 @@ class CrossFittedCalibration(MetaClassifier):
     """Probabilities for a classifier that gives scores only, calibrated on rows that it was not fitted on.
 
     Every fold is scored by a model fitted on other rows, and a sigmoid (two classes) or a temperature (more) turns
-    these scores into probabilities; the model that predicts is fitted on all rows. A fold is left out if a class is
-    missing from the rows of its model. Of a class that no fold scores, the scores of the model of all rows are taken,
+    these scores into probabilities; the model that predicts is fitted on all rows. Where there is a machine for each
+    pair of classes (`decision_function_shape`), the score of a class is the mean of its answers, which say how far a
+    row is from the boundaries, rather than its votes. A fold is left out if a class is missing from the rows of its
+    model. Of a class that no fold scores, the scores of the model of all rows are taken,
     so a single row is no error.
 
     Parameters
@@ -221,13 +224,14 @@ class CrossFittedCalibration(MetaClassifier):
         folds = np.random.default_rng(0).permutation(len(y)) % CALIBRATION_FOLDS if self.folds is None else self.folds
         if len(folds) != len(y):
             raise ValueError(f"folds holds the fold of each row; got {len(folds)} for {len(y)} rows")
-        self._fit_estimator(X, y)
+        self.estimator_ = self._fit_copy(X, y)
+        self.classes_ = self.estimator_.classes_
         rows, scores = [], []
         for fold in range(folds.max() + 1):
             train = np.flatnonzero(folds < fold if self.ordered else folds != fold)
             test = np.flatnonzero(folds == fold)
             if len(test) and len(np.unique(y[train])) == len(self.classes_):
-                model = clone(self.estimator).fit(_safe_indexing(X, train), y[train])
+                model = self._fit_copy(_safe_indexing(X, train), y[train])
                 rows.append(test)
                 scores.append(_score_columns(model, _safe_indexing(X, test)))
         scored = np.concatenate(rows) if rows else np.arange(0)
@@ -245,6 +249,12 @@ class CrossFittedCalibration(MetaClassifier):
         self.calibrator_.set_params(cv=None)  # row numbers do not belong into a model file
         return self
 
+    def _fit_copy(self, X: Table, y: Target) -> Any:  # a classifier with a decision_function
+        model = clone(self.estimator)
+        if PAIRWISE in model.get_params(deep=False):
+            model.set_params(**{PAIRWISE: "ovo"})
+        return model.fit(X, y)
+
     def predict_proba(self, X: UserTable) -> Matrix:
         """Calibrated probabilities of the classes, (n, K)."""
         check_is_fitted(self)
@@ -255,10 +265,17 @@ class CrossFittedCalibration(MetaClassifier):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-def _score_columns(model: Model, X: Table) -> Matrix:
-    """The decision function, (n, 1) for two classes, (n, K) for more."""
-    S = np.asarray(model.decision_function(X))  # type: ignore[attr-defined]  # asked of what is calibrated
-    return S[:, None] if S.ndim == 1 else S
+def _score_columns(model: Any, X: Table) -> Matrix:  # a classifier with a decision_function
+    """The decision function, (n, 1) for two classes, (n, K) for more; of pairs of classes, the mean of each class."""
+    S = np.asarray(model.decision_function(X))
+    if S.ndim == 1:
+        return S[:, None]
+    if getattr(model, PAIRWISE, "ovr") != "ovo":
+        return S
+    first, second = np.triu_indices(K := len(model.classes_), 1)  # the answer of a pair favours the first if positive
+    signs = np.zeros((len(first), K))
+    signs[np.arange(len(first)), first], signs[np.arange(len(first)), second] = 1.0, -1.0
+    return S @ signs / (K - 1)
 
 
 def _bins(p: Vector, count: int, strategy: str) -> Codes:

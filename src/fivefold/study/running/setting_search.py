@@ -275,10 +275,8 @@ class SettingTrials:
                     except Exception as error:  # a setting that cannot be fitted is not chosen
                         losses[i, j], self.failure = np.inf, error
         return [
-            TriedSetting(setting, loss, *(np.concatenate(p) if len(p) == len(splits) else None for p in kept_parts))
-            for setting, loss, *kept_parts in zip(
-                settings, losses.mean(axis=1).tolist(), predictions, rows, strict=True
-            )
+            TriedSetting(setting, loss, *(np.concatenate(x) if len(x) == len(splits) else None for x in parts))
+            for setting, loss, *parts in zip(settings, losses.mean(axis=1).tolist(), predictions, rows, strict=True)
         ]
 
     def _prepare(self, fit: np.ndarray, test: np.ndarray) -> tuple[Table, Table]:
