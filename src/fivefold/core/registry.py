@@ -53,7 +53,9 @@ NOT_CHAPTERS = frozenset({*FLOOR, *ENGINES, *JUDGEMENT, *FACES})
 class SearchRange:
     """Numbers to search, from low to high on a logarithmic scale; whole numbers if both ends are `int`.
 
-    Iteration gives the two ends, so that a range can stand where a tuple of values can.
+    With `per_column` both ends are divided by the number of columns, as for factors of sums over columns: the squared
+    distance of two standardised rows grows with their number. Iteration gives the two ends, so that a range can stand
+    where a tuple of values can.
 
     Examples
     --------
@@ -62,16 +64,23 @@ class SearchRange:
     (1.0, 1000.0, 10)
     >>> alpha.position_of(0.1)
     0.25
+    >>> print(SearchRange(0.1, 10.0, per_column=True).for_columns(20))
+    0.005 to 0.5
     """
 
     low: float
     high: float
+    per_column: bool = False
 
     def __iter__(self) -> Iterator[float]:
         yield from (self.low, self.high)
 
     def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}"
+        return f"{self.low:g} to {self.high:g}{', divided by the number of columns' if self.per_column else ''}"
+
+    def for_columns(self, count: int) -> SearchRange:
+        """The range for a table with this many columns."""
+        return SearchRange(self.low / count, self.high / count) if self.per_column else self
 
     def value_at(self, position: float) -> float:
         """The number at a position: 0 is the low end, 1 the high end; other positions are beyond them."""

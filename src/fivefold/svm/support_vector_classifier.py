@@ -278,7 +278,8 @@ class SVC(KernelClassifier):
         source="Cortes & Vapnik (1995); Platt (1998); Fan, Chen & Lin (2005)",
         see_also=("LinearSVC",),
         variants=({"kernel": "linear"}, {"kernel": "poly", "degree": 2, "coef0": 1.0, "class_weight": "balanced"}),
-        search={"C": SearchRange(0.1, 100.0), "gamma": SearchRange(1e-3, 1.0)},
+        search={"C": SearchRange(0.1, 100.0), "gamma": SearchRange(0.05, 5.0, per_column=True)},
+        portfolio=True,
         growth=2.0,
     )
 

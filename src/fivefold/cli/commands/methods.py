@@ -158,7 +158,7 @@ def _capital(text: str) -> str:
 def _searched(values: SearchValues) -> object:
     """The values that a study tries, or the ends of their range."""
     if isinstance(values, SearchRange):
-        return {"from": values.low, "to": values.high}
+        return {"from": values.low, "to": values.high, **({"divided by": "columns"} if values.per_column else {})}
     return [_default(value) for value in values]
 
 

@@ -7,9 +7,11 @@ up to 5,000     2 repeats of 5 outer folds, 3 inner folds; settings of ensembles
 up to 50,000    5 outer folds, settings halved over rows
 above           3 outer folds, settings halved over rows, without methods whose time grows faster than n^1.5
 
-and the budget of time, if there is one (`running.budget.fit_to_budget`). A plan depends on its data and options alone;
-the clock enters only through the measured costs, which are stored with it. `evaluation.selection.nested_selection` is
-the same procedure for plain arrays and any estimators, without tables, calibration, halving and a journal.
+and the budget of time, if there is one (`running.budget.fit_to_budget`). Unless they are named, methods whose time
+grows as n^2 (kernel machines) are left out above 10,000 rows, and as n^3 above 2,000. A plan depends on its data and
+options alone; the clock enters only through the measured costs, which are stored with it.
+`evaluation.selection.nested_selection` is the same procedure for plain arrays and any estimators, without tables,
+calibration, halving and a journal.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ MAX_SETTINGS = 12  # settings tried per learner
 SMALL_TABLE_ROWS, LARGE_TABLE_ROWS = 5_000, 50_000  # at most, and above: see the table
 LARGE_TABLE_FOLDS = 3
 MAX_TIME_EXPONENT = 1.5  # of n; slower methods are left out of studies of large tables
+PORTFOLIO_ROWS = ((3.0, 2_000), (2.0, 10_000))  # exponents of n, and the most rows that methods with them get unnamed
 HOLDOUT_SHARE, MIN_ROWS_FOR_HOLDOUT = 0.2, 500  # share of the rows held out; smaller tables have no hold-out
 MIN_GROUPS = 3  # groups that a study needs: one to train on, one to choose with, one to test on
 RARE_CLASS_SHARE = 0.2  # a class is rare if its share of the rows is below this and below half of 1/K
@@ -183,6 +186,7 @@ def plan_from_options(data: Data, options: Options) -> Plan:
         data, options.names, options.draws, seed, weighted=bool(rare), own_draws=options.own_draws
     )
     skipped = skipped | dict(options.without) | (_slow_learners(learners, {}) if large else {})
+    skipped |= {} if options.names else _slow_portfolio(learners, len(data.y))
     learners = tuple(learner for learner in learners if learner.name not in skipped)
     scores = _ordered_scores(data, options.score, rare=bool(rare))
     if scores[0].name == "log_loss":  # one zero of a leaf would decide the mean of all rows
@@ -271,6 +275,16 @@ def _slow_learners(learners: Iterable[Learner], costs: Mapping[str, FitCost]) ->
         "a sample to include it"
         for name, growth in found.items()
         if growth > MAX_TIME_EXPONENT
+    }
+
+
+def _slow_portfolio(learners: Iterable[Learner], rows: int) -> dict[str, str]:
+    """Methods that nobody named and that would take too long on so many rows, by their cards, and why."""
+    return {
+        learner.name: f"its time grows as n^{exponent:g}, too fast for over {limit:,} rows; name it to include it"
+        for exponent, limit in reversed(PORTFOLIO_ROWS)
+        for learner in learners
+        if rows > limit and (learner.growth or 0.0) >= exponent
     }
 
 

@@ -23,7 +23,7 @@ from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card, Method, SearchRange, SearchValues, find, methods
 from fivefold.evaluation.protocols import TunableModel
 from fivefold.study.planning.hyperparameters import Setting, draw_settings, searched_ranges
-from fivefold.study.preparation.column_transformer import InputNeeds, input_needs
+from fivefold.study.preparation.column_transformer import USABLE_KINDS, InputNeeds, input_needs
 from fivefold.study.preparation.log_target import LOG_TARGET
 from fivefold.study.tables.dataset import BadInput, Data
 from fivefold.study.tables.task import Task
@@ -222,8 +222,10 @@ def choose_learners(
         }
     unique = _number_duplicates([*chosen, *map(Learner, baselines)])
     own = own_draws or {}
+    width = max(1, sum(column.kind in USABLE_KINDS for column in data.columns))
     return tuple(
-        _with_settings(learner, own.get(learner.name, draws), seed, weighted=weighted) for learner in unique
+        _with_settings(learner, own.get(learner.name, draws), seed, weighted=weighted, columns=width)
+        for learner in unique
     ), omitted
 
 
@@ -254,11 +256,15 @@ def _number_duplicates(learners: list[Learner]) -> list[Learner]:
     return list(kept.values())
 
 
-def _with_settings(learner: Learner, draws: int, seed: int, *, weighted: bool) -> Learner:
+def _with_settings(learner: Learner, draws: int, seed: int, *, weighted: bool, columns: int) -> Learner:
     """The learner with the settings to try, unless it already has some."""
     if learner.settings != ({},):
         return learner
-    space: dict[str, Any] = dict(learner.method.card.search) if learner.prototype is None else {}
+    search = learner.method.card.search if learner.prototype is None else {}
+    space: dict[str, Any] = {
+        name: values.for_columns(columns) if isinstance(values, SearchRange) else values
+        for name, values in search.items()
+    }
     if weighted and "class_weight" in learner.defaults:
         space["class_weight"] = (None, "balanced")
     finish = learner.method.card.finish if learner.prototype is None else {}
