@@ -1,0 +1,91 @@
+"""Kernels of objects that are no rows of numbers: most count features that two objects share.
+
+    k(x, y) = sum_f count_f(x) count_f(y)
+
+Features get their numbers for all objects of a call together, so that only features that occur take memory.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from fivefold.core.parallel import map_items
+from fivefold.core.types import Indices, Matrix, Table, Vector
+from fivefold.kernels.base import Kernel, Objects
+
+MAX_DENSE_FEATURES = 4096  # counts of up to this many features are a dense table: one matrix product is faster
+
+
+class StructuredKernel(Kernel):
+    """A kernel of objects of any kind, without parameters to search."""
+
+    def is_stationary(self) -> bool:
+        return False
+
+    def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
+        yield from ()
+
+    def diag_gradient(self, X: Objects) -> Iterator[Vector]:
+        yield from ()
+
+
+class CountKernel(StructuredKernel):
+    """The inner product of counts of features."""
+
+    @abstractmethod
+    def features(self, objects: Sequence[Any]) -> Table:
+        """Counts (n, features), dense or sparse; the numbers of features hold for these objects only."""
+
+    def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
+        first = list(X)
+        F = self.features(first if Y is None else [*first, *Y])
+        A, B = (F, F) if Y is None else (F[: len(first)], F[len(first) :])
+        K = A @ B.T
+        return K.toarray() if issparse(K) else K
+
+    def diag(self, X: Objects) -> Vector:
+        F = self.features(list(X))
+        return np.asarray(F.multiply(F).sum(axis=1)).ravel() if issparse(F) else np.einsum("ij,ij->i", F, F)
+
+
+def counts(rows: Indices, features: Indices, n: int, size: int, weights: Vector | None = None) -> Table:
+    """How often each of n objects has each of `size` features, from one entry per occurrence."""
+    if size <= MAX_DENSE_FEATURES:
+        return (
+            np.bincount(rows * size + features, weights=weights, minlength=n * size).reshape(n, size).astype(np.float64)
+        )
+    data = np.ones(len(rows)) if weights is None else weights
+    return csr_array((data, (rows, features)), shape=(n, size))
+
+
+def presence(F: Table) -> Table:
+    """One for every feature that occurs."""
+    if issparse(F):
+        F.sum_duplicates()
+        F.data[:] = 1.0
+        return F
+    return (F > 0).astype(np.float64)
+
+
+def numbered(items: Sequence[Hashable], known: dict[Hashable, int]) -> Indices:
+    """A number for each item, the same for equal ones."""
+    return np.array([known.setdefault(item, len(known)) for item in items], dtype=np.int64)
+
+
+def each_row(fill: Callable[[int, int, Vector], None], n: int, m: int, symmetric: bool) -> Matrix:
+    """A matrix (n, m) whose row i `fill(i, start, out)` computes from column `start` on, rows on all cores."""
+    K = np.zeros((n, m))
+
+    def piece(i: int) -> None:
+        start = i if symmetric else 0
+        fill(i, start, K[i, start:])
+
+    map_items(piece, n)
+    if symmetric:
+        K += np.triu(K, 1).T
+    return K
