@@ -76,3 +76,13 @@ def free_memory() -> int | None:
         except (OSError, ValueError):  # no such container, or one without a limit
             continue
     return min(found, default=None)
+
+
+def refuse_square(owner: str, n: int, arrays: float, cure: str) -> None:
+    """Refuse in words to make this many arrays of n x n numbers where they do not fit into the memory that is free."""
+    needed, free = arrays * 8.0 * n * n, free_memory()
+    if free is not None and needed > free:
+        raise MemoryError(
+            f"{owner}: {n} rows need about {format_size(needed)} for {arrays:g} arrays of {n} x {n} numbers, and "
+            f"{format_size(free)} are free. {cure}"
+        )

@@ -1,0 +1,3 @@
+"""Gaussian processes: regression and classification by distributions over functions."""
+
+from fivefold.gaussian_process.gp_regressor import GaussianProcessRegressor as GaussianProcessRegressor

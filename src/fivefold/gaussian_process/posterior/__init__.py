@@ -1,0 +1,1 @@
+"""What Gaussian processes compute: factors of covariances, evidence with its gradient, approximations."""
