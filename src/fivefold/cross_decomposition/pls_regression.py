@@ -52,7 +52,7 @@ class PLSRegression(PartialLeastSquares, keywords="scale max_iter tol copy"):
         ),
         source="Wold (1975); Wegelin (2000)",
         see_also=("PLSCanonical", "CCA", "Ridge"),
-        variants=({"n_components": 3, "scale": False},),
+        variants=({"n_components": 1, "scale": False},),
         search={"n_components": (1, 2, 4, 8)},
     )
 

@@ -57,7 +57,7 @@ class GaussianProcess(Estimator):
     @property
     def _wants_vectors(self) -> bool:
         """Are rows tables of numbers? Kernels of texts, graphs and the like take them as they are."""
-        return self.kernel is None or bool(self.kernel.requires_vector_input)
+        return bool(getattr(self.kernel, "requires_vector_input", True))
 
     def _objects(self, X: UserTable, *, fitting: bool) -> Objects:
         """Admitted rows in float64, or objects of another kind as they were given."""
