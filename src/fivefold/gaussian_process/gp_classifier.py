@@ -163,7 +163,7 @@ class GaussianProcessClassifier(
         return len(self.classes_)
 
     @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget) -> Self:  # type: ignore[override]
+    def fit(self, X: UserTable, y: UserTarget) -> Self:
         """Learn from rows and their labels."""
         if type(self.kernel).__name__ == "CompoundKernel":
             raise ValueError(
@@ -174,7 +174,7 @@ class GaussianProcessClassifier(
         params.check_params(self)
         self._forget()
         _, y = admit_pair(self, np.zeros((rows_of(X), 1)), y)
-        del self.n_features_in_
+        vars(self).pop("n_features_in_")
         self.classes_, codes = encode_labels(y)
         self._fit(X, codes, np.ones(len(codes)))
         return self

@@ -167,7 +167,7 @@ class GaussianProcessRegressor(
         return tags
 
     @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget) -> Self:  # type: ignore[override]
+    def fit(self, X: UserTable, y: UserTarget) -> Self:
         """Learn from rows and their targets; noise of its own for each row goes into alpha."""
         return self._fit_admitted(X, y, None)
 
@@ -177,7 +177,7 @@ class GaussianProcessRegressor(
         if self._wants_vectors:
             return super()._admitted_rows(X, y, sample_weight, fitting=fitting)
         _, y = admit_pair(self, np.zeros((rows_of(X), 1)), y, numeric=True)
-        del self.n_features_in_
+        vars(self).pop("n_features_in_")
         return X, np.asarray(y, dtype=np.float64), np.ones(rows_of(X))
 
     def _fit(self, X: Objects, y: Target, w: Weights) -> None:

@@ -15,16 +15,20 @@ from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.storage.memory_limits import free_memory, refuse_square
 from fivefold.core.types import Array, Doubles, Matrix, Table, Vector, Weights
 from fivefold.kernel_ridge.solvers.dual_system import (
+    PRECONDITIONER_RANK,
     DualSolution,
     by_conjugate_gradients,
     by_factor,
 )
 from fivefold.kernel_ridge.solvers.strength_path import WeightedSpectrum
 from fivefold.kernels.base import Kernel
+from fivefold.kernels.gram import Gram
 from fivefold.kernels.kernel_parameter import kernel_of
+from fivefold.kernels.low_rank import incomplete_cholesky
 
 BLOCK_ENTRIES = 1 << 22  # kernels of new rows with training rows that are held at a time
 ARRAYS_OF_A_FACTOR = 2.5  # n x n arrays that a fit by "cholesky" holds
+KEPT_SHARE = 0.25  # of the free memory: kernels that take less are kept between the products of "cg"
 
 KernelName = Literal[
     "linear", "poly", "polynomial", "rbf", "laplacian", "sigmoid", "cosine", "chi2", "additive_chi2", "precomputed"
@@ -70,7 +74,8 @@ class KernelRidgeEstimator(Estimator):
         further arguments of a function, by name.
     solver
         "cholesky" factors the kernels of all pairs, "eigen" decomposes them, "cg" (conjugate gradients with a
-        preconditioner of low rank) never stores them; "auto" is "cholesky" as long as memory allows, then "cg".
+        preconditioner of low rank) keeps them only while they are small; "auto" is "cholesky" as long
+        as memory allows, then "cg".
     tol
         where "cg" stops, as a share of the length of the targets.
     max_iter
@@ -149,18 +154,22 @@ class KernelRidgeEstimator(Estimator):
         if self._is_precomputed:
             K = np.asarray(kernel(X), dtype=np.float64)
             return by_conjugate_gradients(lambda V: K @ V, Y, w, alpha, K[:, :0], self.tol, self.max_iter)
-        Z = np.zeros((X.shape[0], 0))
+        gram = Gram(kernel, X)
+        if _fits(X.shape[0], KEPT_SHARE):
+            gram.matrix  # noqa: B018  computed once, and kept
+        rank = min(X.shape[0], int(PRECONDITIONER_RANK * np.sqrt(X.shape[0])) + 1)
+        Z = incomplete_cholesky(kernel, X, rank, tol=1e-14).Z.astype(np.float64)
         return by_conjugate_gradients(
-            lambda V: DualModel(kernel, X, V, "cg", 0)(X), Y, w, alpha, Z, self.tol, self.max_iter
+            lambda V: np.asarray(gram @ V, dtype=np.float64), Y, w, alpha, Z, self.tol, self.max_iter
         )
 
     alpha: Any  # each of the two says which numbers
 
 
-def _fits(n: int) -> bool:
-    """Is there memory for a factor?"""
+def _fits(n: int, share: float = 1.0) -> bool:
+    """Does this share of the free memory hold what a factor needs?"""
     free = free_memory()
-    return free is None or ARRAYS_OF_A_FACTOR * 8.0 * n * n <= free
+    return free is None or ARRAYS_OF_A_FACTOR * 8.0 * n * n <= share * free
 
 
 def as_targets(y: Matrix) -> Doubles:

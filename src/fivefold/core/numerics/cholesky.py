@@ -40,7 +40,8 @@ def cholesky(A: Doubles) -> int:
 
         def update(i: int, k: int = k, e: int = e, starts: range = starts) -> None:
             a, b = starts[len(starts) - 1 - i], min(starts[len(starts) - 1 - i] + STRIP, n)  # the longest first
-            add_product(A[a:b, e:b], A[a:b, k:e], A[e:b, k:e], -1.0, 1.0)
+            add_product(A[a:b, e:a], A[a:b, k:e], A[e:a, k:e], -1.0, 1.0)
+            A[a:b, a:b] -= np.tril(A[a:b, k:e] @ A[a:b, k:e].T)
 
         map_items(panel, len(starts))
         map_items(update, len(starts))

@@ -26,7 +26,7 @@ from fivefold.core.types import Doubles, Matrix, Vector
 from fivefold.gaussian_process.posterior.foreign_kernels import ForeignKernel
 from fivefold.kernels.base import Kernel, Objects
 
-GAIN_TO_STOP = 1e-10  # Newton ends where a step raises the evidence by less
+CHANGE_TO_STOP = 1e-10  # Newton ends where a step changes the evidence by less
 # The logistic function as a mixture of five error functions of x times these widths (Williams & Barber, 1998).
 WIDTHS = np.array([0.41, 0.4, 0.37, 0.44, 0.39])[:, None]
 COEFFICIENTS = np.array([-1854.8214151, 3516.89893646, 221.29346712, 128.12323805, -2010.49422654])[:, None]
@@ -44,7 +44,7 @@ class Mode(NamedTuple):
 
 
 def posterior_mode(K: Doubles, y: Doubles, max_iter: int, start: Doubles | None = None) -> Mode:
-    """Newton's method from `start`, zero by default; a step that lowers the evidence's terms is halved."""
+    """Newton's method from `start`, zero by default."""
     f, a = np.zeros(len(y)) if start is None else start, np.zeros(len(y))
     before, found = -np.inf, None
     for _ in range(max_iter):
@@ -65,7 +65,7 @@ def posterior_mode(K: Doubles, y: Doubles, max_iter: int, start: Doubles | None 
         # B belongs to the f before this step, as in algorithm 3.1; at the mode the two are the same
         value = -0.5 * float(a @ f) - float(np.logaddexp(0, (1 - 2 * y) * f).sum()) - float(np.log(np.diag(B)).sum())
         found = Mode(f, a, p, root, B, value)
-        if value - before < GAIN_TO_STOP:
+        if abs(value - before) < CHANGE_TO_STOP:
             break
         before = value
     assert found is not None
@@ -118,8 +118,8 @@ def laplace_evidence(
     """The mode, with its evidence, and the gradient of that by theta if asked for."""
     if not gradient:
         return posterior_mode(np.asarray(kernel(X), dtype=np.float64), y, max_iter, start), None
-    K, pull = kernel.pullback(X)
-    K = np.asarray(K, dtype=np.float64)
+    values, pull = kernel.pullback(X)
+    K = np.asarray(values, dtype=np.float64)
     mode = posterior_mode(K, y, max_iter, start)
     return mode, pull(_weights(K, y, mode))
 

@@ -2,7 +2,7 @@
 
     min over a of  sum_i w_i (y_i - [K a]_i)^2 + alpha a'K a        (S K S + alpha I) c = S y,  a = S c,  S = W^1/2
 
-"cholesky" factors the matrix. "cg" needs only products with K, computed by blocks of rows and never stored: conjugate
+"cholesky" factors the matrix. "cg" needs only products with K, which is computed by blocks of rows: conjugate
 gradients, preconditioned by K ~ Z Z' of low rank, Z from an incomplete Cholesky factor,
 
     (S Z Z' S + alpha I)^-1 = (I - S Z (alpha I + Z'W Z)^-1 Z'S) / alpha
@@ -21,9 +21,9 @@ from fivefold.core.numerics.cholesky import cholesky
 from fivefold.core.numerics.products import cross_product, product
 from fivefold.core.types import Array, Doubles, Matrix, Vector, Weights
 
-PRECONDITIONER_RANK = 2.0  # columns of Z, as a multiple of the root of the number of rows
+PRECONDITIONER_RANK = 6.0  # columns of Z, as a multiple of the root of the number of rows
 
-Product = Callable[[Matrix], Matrix]
+Product = Callable[[Doubles], Doubles]
 
 
 class DualSolution(NamedTuple):
