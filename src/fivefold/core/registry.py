@@ -123,6 +123,7 @@ class Card:
     finish: Mapping[str, object] = field(default_factory=dict)
     portfolio: bool = False  # in the study by default
     growth: float = 1.0  # fit and predict take time proportional to rows ** growth
+    scaled_target: bool = False  # does the study standardise the target for it, whose unit its parameters have?
     order_dependent: bool = (
         False  # updates follow the order of the rows: a weight of two equals a repeated row only in distribution
     )

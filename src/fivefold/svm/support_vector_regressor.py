@@ -114,8 +114,14 @@ class SVR(KernelRegressor):
         source="Drucker et al. (1997); Fan, Chen & Lin (2005)",
         see_also=("LinearSVR", "NuSVR"),
         variants=({"kernel": "linear", "epsilon": 0.3}, {"kernel": "poly", "degree": 2, "coef0": 1.0}),
-        search={"C": SearchRange(0.1, 100.0), "gamma": SearchRange(1e-3, 1.0), "epsilon": SearchRange(0.01, 1.0)},
+        search={
+            "C": SearchRange(0.1, 100.0),
+            "gamma": SearchRange(0.02, 2.0, per_column=True),
+            "epsilon": SearchRange(0.02, 0.5),
+        },
+        portfolio=True,
         growth=2.0,
+        scaled_target=True,
     )
 
     def _fit(self, X: Table, y: Target, w: Weights, given: UserWeights = None, objects: Any = None) -> None:

@@ -39,6 +39,7 @@ TRUSTED_TYPES = frozenset(
 ) | {
     "fivefold.study.models.m_estimate.MEstimateClassifier",
     "fivefold.study.preparation.log_target.LogTargetRegressor",
+    "fivefold.study.preparation.scaled_target.ScaledTargetRegressor",
 }
 
 

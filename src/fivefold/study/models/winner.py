@@ -152,7 +152,8 @@ def _model_with_card(
 def _describe_treatment(learner: Learner, setting: Setting, data: Data) -> list[str]:
     """How the columns are prepared; for a blend, by member."""
     if not learner.members:
-        return [*describe_treatment(learner.takes, data), *describe_log_target(data.target, setting)]
+        scaled = [f"target ({data.target}): standardised; a prediction is scaled back"] if learner.scales_target else []
+        return [*describe_treatment(learner.takes, data), *describe_log_target(data.target, setting), *scaled]
     members = [(m.name, _describe_treatment(m, setting[m.name].setting, data)) for m in learner.present(setting)]
     return [f"{name}: {line}" for name, lines in members for line in lines]
 

@@ -107,6 +107,11 @@ class Learner:
         return self.prototype is None and not self.baseline
 
     @property
+    def scales_target(self) -> bool:
+        """Is it fitted to a standardised target? Estimators of the user are used as they are."""
+        return self.prototype is None and self.method.card.scaled_target
+
+    @property
     def growth(self) -> float | None:
         """The exponent of n that its time grows with; None if it has to be measured."""
         return self.method.card.growth if self.method in methods() else None
@@ -346,6 +351,8 @@ def learner_to_json(learner: Learner) -> dict[str, Any]:
     }
     if learner.smoothed:
         entry["smoothed"] = "m-estimate"
+    if learner.scales_target:
+        entry["target"] = "standardised"
     if learner.members:
         entry["members"] = [member.name for member in learner.members]
         entry |= learner.method.card.given

@@ -15,6 +15,7 @@ from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import inner_splits
 from fivefold.study.preparation.column_transformer import make_transformer
 from fivefold.study.preparation.log_target import LOG_TARGET, LogTargetRegressor
+from fivefold.study.preparation.scaled_target import ScaledTargetRegressor
 from fivefold.study.tables.dataset import Data
 
 
@@ -71,6 +72,8 @@ class _ByteCounter:
 def make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int, rows: np.ndarray | None) -> Model:
     """The unfitted method, for these rows of the table."""
     estimator = learner.make(parameters, seed)
+    if learner.scales_target:
+        estimator = ScaledTargetRegressor(estimator)
     if LOG_TARGET in parameters:
         return LogTargetRegressor(estimator, parameters[LOG_TARGET])
     if learner.smoothed:
