@@ -18,6 +18,7 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.callback import with_callbacks
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.admission.takes import Takes
@@ -179,7 +180,7 @@ class KernelClassifier(KernelMachine, Classifier):
         """Probabilities of the classes (n, K)."""
         G, platt = self._answers(X), self.model_.platt
         if platt is None:
-            raise AttributeError("predict_proba needs a fit with probability=True")
+            raise NotFittedError("predict_proba is not available when fitted with probability=False")
         K = len(self.classes_)
         first = -G if K == 2 else G
         r = sigmoid(-(first * platt[:, 0] + platt[:, 1]))

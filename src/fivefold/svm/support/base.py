@@ -128,7 +128,7 @@ class KernelMachine(Estimator):
         kind = training.kernel.name
         objects, vectors = None, np.empty((0, 0))
         if kind == "function":
-            objects = take_objects(training.objects, support)
+            objects = take_objects(training.objects, support) if training.kernel.is_of_pairs else training.given
         elif kind != "precomputed":
             vectors = X[support]
         sparse = issparse(X)
@@ -200,6 +200,7 @@ class KernelMachine(Estimator):
         if self._kernel_name() != "linear":
             raise AttributeError(f"coef_ of {type(self).__name__} exists for kernel='linear' only")
         coef = self.model_.linear_coefficients(W)
+        coef = configured_csr(coef) if issparse(coef) else coef
         data = coef.data if issparse(coef) else coef
         data.flags.writeable = False
         return coef

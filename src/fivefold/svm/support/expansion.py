@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Array, Doubles, Indices, Matrix, Table
+from fivefold.kernels.base import Kernel
 from fivefold.kernels.row_cache import BLOCK_COLUMNS, BLOCK_ROWS, diagonal_of
 from fivefold.kernels.row_source_loops import (
     GaussianRule64,
@@ -33,6 +34,11 @@ class KernelChoice:
     coef0: float = 0.0
     degree: int = 3
     function: Any = None  # k(X, Y) -> matrix, for "function"
+
+    @property
+    def is_of_pairs(self) -> bool:
+        """Does every entry depend on its two objects alone? Other functions get all rows of fit, as in scikit-learn."""
+        return isinstance(self.function, Kernel)
 
     @property
     def rule(self) -> Rule:
@@ -75,7 +81,7 @@ class SupportExpansion:
     kernel: KernelChoice
     support: Indices  # rows of fit
     support_vectors: Any  # rows of the table; (0, 0) where the kernel was precomputed
-    objects: Any  # what the function of a kernel is applied to, at the support vectors; None otherwise
+    objects: Any  # what the function of a kernel is applied to: support vectors, or all rows of fit; None otherwise
     dual_coef: Any  # (K - 1, support vectors); a sparse matrix for a sparse table
     intercept: Array  # one number per machine
     n_support: Indices  # per class
@@ -97,15 +103,17 @@ class SupportExpansion:
         """Sums of kernels (n, outputs) with weights W (support vectors, outputs), and the intercepts."""
         if self.kernel.name == "precomputed":
             return X[:, self.support] @ W + self.intercept
-        Z = self.support_vectors if self.objects is None else self.objects
         if not len(self.support):
             return np.zeros((_count(X), W.shape[1])) + self.intercept
-        return self.kernel.sums(X, Z, W) + self.intercept
+        if self.objects is None:
+            return self.kernel.sums(X, self.support_vectors, W) + self.intercept
+        if self.kernel.is_of_pairs:
+            return self.kernel.sums(X, self.objects, W) + self.intercept
+        return self.kernel.matrix(X, self.objects)[:, self.support] @ W + self.intercept
 
     def linear_coefficients(self, W: Doubles) -> Any:
         """The weights of the columns where the kernel is linear: W' Z."""
-        coef = W.T @ self.support_vectors
-        return coef
+        return (csr_array(W.T) if issparse(self.support_vectors) else W.T) @ self.support_vectors
 
 
 def _count(X: Any) -> int:

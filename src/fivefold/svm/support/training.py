@@ -24,6 +24,7 @@ class TrainingRows:
     X: Table
     objects: Any = None
     gram: Matrix | None = None
+    given: Any = None  # the objects before those of weight zero left
 
     @classmethod
     def of(cls, name: str, kernel: KernelChoice, X: Table, positions: Indices, objects: Any) -> TrainingRows:
@@ -35,14 +36,14 @@ class TrainingRows:
         if kernel.name == "function":
             chosen = take_objects(objects, positions)
             if len(positions) > EXACT_ROWS:
-                return cls(kernel, X, chosen)
+                return cls(kernel, X, chosen, given=objects)
             made = kernel.matrix(chosen, chosen)
             if made.shape != (len(positions), len(positions)):
                 raise ValueError(
                     f"{name}: the kernel of {len(positions)} objects with themselves must be a square matrix; "
                     f"kernel(X, X) has shape {made.shape}"
                 )
-            return cls(kernel, X, chosen, np.ascontiguousarray(made))
+            return cls(kernel, X, chosen, np.ascontiguousarray(made), objects)
         return cls(kernel, X)
 
     @property
@@ -68,7 +69,7 @@ class TrainingRows:
         source, G = self.source(), np.empty((self.n, self.n))
         everything = np.arange(self.n)
         source.fill(everything, everything, G)
-        return TrainingRows(self.kernel, self.X, self.objects, G)
+        return TrainingRows(self.kernel, self.X, self.objects, G, self.given)
 
 
 def take_objects(objects: Any, chosen: Indices) -> Any:
