@@ -193,6 +193,8 @@ class MatrixRows(RowSource):
         return MatrixRows(self.G[np.ix_(kept, kept)])
 
     def weighted_sums(self, rows: Indices, columns: Indices, weights: Doubles) -> Doubles:
+        if len(rows) == len(self.G):  # all of them, in order
+            return weights @ self.G[columns]
         return self.G[np.ix_(rows, columns)] @ weights
 
 
@@ -249,8 +251,7 @@ class RepeatedRows(RowSource):
         chosen, back = np.unique(self.place[wanted], return_inverse=True)
         made = np.empty((len(chosen), self.inner.n), dtype=out.dtype)
         self.inner.fill(chosen, np.arange(len(chosen)), made)
-        for k, s in enumerate(slots):
-            np.take(made[back[k]], self.place, out=out[s, : self.n], mode="clip")
+        out[slots, : self.n] = made[np.ix_(back, self.place)]
 
     def restricted(self, kept: Indices) -> RepeatedRows:
         chosen, place = np.unique(self.place[kept], return_inverse=True)

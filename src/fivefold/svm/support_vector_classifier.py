@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.fit_progress import warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Index, NonNegative, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, class_weights
@@ -43,7 +43,7 @@ from fivefold.core.types import (
     Weights,
 )
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
-from fivefold.svm.support.base import Cost, Finite, Gamma, KernelMachine, KernelName, Share, StepLimit
+from fivefold.svm.support.base import Cost, Finite, Gamma, KernelMachine, KernelName, Share, StepLimit, step_reports
 from fivefold.svm.support.dual_problems import nu_margin, soft_margin
 from fivefold.svm.support.expansion import SupportExpansion
 from fivefold.svm.support.pairwise_training import PairMachine, PairTraining, class_layout, pair_weights
@@ -88,15 +88,17 @@ class KernelClassifier(KernelMachine, Classifier):
         own: Any = self  # fields of the classes below
         training, positions = self._training(X, given, objects)
         K = len(self.classes_)
-        self.class_weight_ = class_weights(own.class_weight, self.classes_, y, np.ones(len(y)))
+        self.class_weight_ = np.ones(K)
+        if own.class_weight is not None:
+            self.class_weight_ = class_weights(own.class_weight, self.classes_, y, np.ones(len(y)))
         rng = check_random_state(own.random_state) if own.probability is True else None
         pairs = PairTraining(training, y, w.astype(np.float64), K, self._dual, self._read_off, self._options(), rng)
 
         def model(machines: list[PairMachine]) -> SupportExpansion:
             return self._model(machines, training, positions, y)
 
-        with fit_steps(self, "pair", K * (K - 1) // 2, X) as monitor:
-            machines, reason = pairs.fit(lambda machines, value: monitor(lambda: model(machines), value))
+        with step_reports(self, "pair", K * (K - 1) // 2, X) as monitor:
+            machines, reason = pairs.fit(lambda so_far, value: monitor(lambda: model(so_far()), value))
         if reason == "interrupted":
             warn_kept_best(self, sum(machine.solution.reason == "converged" for machine in machines), "pair")
         self._warn_unconverged([machine.solution for machine in machines])

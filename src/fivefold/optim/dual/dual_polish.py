@@ -60,7 +60,7 @@ def _system_step(dual: KernelDual, K: Matrix, free: Indices, b: Doubles, f: Doub
     Where the system has no solution, what is left of its right side is a direction without curvature in which the
     objective falls: the way goes along it, to the first bound.
     """
-    groups = [np.flatnonzero((free >= g.start) & (free < g.stop)) for g in dual.group_slices()] if dual.equality else []
+    groups = [np.flatnonzero((free >= g.start) & (free < g.stop)) for g in dual.group_slices] if dual.equality else []
     groups = [members for members in groups if len(members)]
     m, p = len(free), len(groups)
     A = np.zeros((m + p, m + p), order="F")
@@ -111,7 +111,7 @@ def _release(
 ) -> bool:
     """One step along the most violating pair, which frees a multiplier at its bound; False if none violates."""
     u, down = dual.slopes(b, f)
-    worst = max(dual.group_slices(), key=lambda g: float(u[g].max() - down[g].min()))
+    worst = max(dual.group_slices, key=lambda g: float(u[g].max() - down[g].min()))
     i, j = worst.start + int(u[worst].argmax()), worst.start + int(down[worst].argmin())
     rise = u[i] - down[j]
     if not dual.equality or not rise > rounding:

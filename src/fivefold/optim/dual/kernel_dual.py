@@ -29,12 +29,13 @@ Cortes & Vapnik (1995); Schoelkopf, Smola, Williamson & Bartlett (2000); Tax & D
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
-from fivefold.core.types import Array, Doubles, Mask
-
-NO_BOUND = 1e300  # stands for infinity in the loops, which assume finite numbers
+from fivefold.core.types import Array, Doubles, Indices, Mask
+from fivefold.optim.dual.smo_loops import NO_BOUND, largest_violation
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,16 @@ class KernelDual:
     def n(self) -> int:
         return len(self.t)
 
+    @cached_property
     def group_slices(self) -> list[slice]:
         """The multipliers of each group."""
-        ends = np.cumsum(self.group_sizes or (self.n,))
-        return [slice(int(e - s), int(e)) for e, s in zip(ends, self.group_sizes or (self.n,), strict=True)]
+        sizes = self.group_sizes or (self.n,)
+        return [slice(end - size, end) for end, size in zip(accumulate(sizes), sizes, strict=True)]
+
+    @cached_property
+    def group_ends(self) -> Indices:
+        """Where the groups end."""
+        return np.array([g.stop for g in self.group_slices])
 
     def slopes(self, b: Doubles, f: Doubles) -> tuple[Doubles, Doubles]:
         """u and l; -inf and inf where a multiplier may not rise or fall."""
@@ -75,32 +82,36 @@ class KernelDual:
         """c of each group: the mean slope of its free multipliers, or the middle of where it may be."""
         u, down = self.slopes(b, f)
         free = self.is_free(b)
-        return np.array([_offset(u[g], down[g], free[g]) if self.equality else 0.0 for g in self.group_slices()])
+        return np.array([_offset(u[g], down[g], free[g]) if self.equality else 0.0 for g in self.group_slices])
 
     def violation(self, b: Doubles, f: Doubles) -> float:
         """The largest u_i - l_j within a group; without equality the largest slope that could be followed."""
-        u, down = self.slopes(b, f)
-        if not self.equality:
-            return float(max(u.max(), -down.min(), 0.0))
-        return float(max(u[g].max() - down[g].min() for g in self.group_slices()))
+        return float(
+            largest_violation(self.low, self.high, b, f, self.group_ends, self.equality, float(self.tube_width))
+        )
 
     def value(self, b: Doubles, f: Doubles) -> float:
         """The objective."""
         return float(-0.5 * (b @ (self.t + f)) + self.tube_width * np.abs(b).sum())
 
+    @cached_property
+    def _is_bounded(self) -> Mask:
+        return np.asarray(np.maximum(self.high, -self.low) < NO_BOUND)
+
     def gap(self, b: Doubles, f: Doubles, offsets: Doubles) -> float:
         """The primal less the dual value: no less than the distance of b from the minimum, or infinite."""
-        c = np.empty(self.n)
-        for g, offset in zip(self.group_slices(), offsets, strict=True):
-            c[g] = offset
+        c: Doubles | float = offsets[0]
+        if len(offsets) > 1:
+            c = np.repeat(offsets, self.group_sizes)
         r, e = f - c, self.tube_width
         here = r * b - e * np.abs(b)
-        bounded = np.maximum(self.high, -self.low) < NO_BOUND
-        reach = np.where(bounded, np.maximum(self.high * (r - e), -self.low * (-r - e)).clip(min=0.0), 0.0)
+        bounded = self._is_bounded
         if bounded.all():
-            return float((reach - here).sum())
+            reach = np.maximum(np.maximum(self.high * (r - e), self.low * (r + e)), 0.0)
+            return float(reach.sum() - here.sum())
         if self.ridge is None:
             return float("inf")
+        reach = np.where(bounded, np.maximum(self.high * (r - e), self.low * (r + e)).clip(min=0.0), 0.0)
         loose = r + self.ridge * b  # the residual without R
         side = np.where(self.high > 0, loose, -loose).clip(min=0.0)
         squared = 0.5 * (side - self.ridge * np.abs(b)) ** 2 / self.ridge
@@ -133,10 +144,10 @@ class OptimalityReport:
 def check_optimality(dual: KernelDual, b: Doubles, f: Doubles) -> OptimalityReport:
     """The conditions of the minimum at multipliers b with residuals f, one by one."""
     u, down = dual.slopes(b, f)
-    worst = max(dual.group_slices(), key=lambda g: float(u[g].max() - down[g].min()))
+    worst = max(dual.group_slices, key=lambda g: float(u[g].max() - down[g].min()))
     pair = (worst.start + int(u[worst].argmax()), worst.start + int(down[worst].argmin()))
     start = np.zeros(dual.n) if dual.start is None else dual.start
-    sums = tuple(abs(float(b[g].sum() - start[g].sum())) for g in dual.group_slices()) if dual.equality else ()
+    sums = tuple(abs(float(b[g].sum() - start[g].sum())) for g in dual.group_slices) if dual.equality else ()
     free = dual.is_free(b)
     return OptimalityReport(
         violation=dual.violation(b, f),

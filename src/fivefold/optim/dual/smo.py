@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from fivefold.core.compilation.jit import CompiledLoop
 from fivefold.core.types import Doubles, Indices
 from fivefold.kernels.row_cache import MatrixRows, RowCache, RowSource
 from fivefold.optim.dual.dual_polish import polish_multipliers
@@ -29,10 +31,12 @@ from fivefold.optim.dual.smo_loops import (
     CachedRows,
     Chunks,
     Multipliers,
+    assess,
     find_extremes,
     pair_steps,
     set_all_shifts,
     single_steps,
+    whole_steps,
 )
 
 BATCH_ROWS = 8  # rows made at a time, on all threads
@@ -46,6 +50,8 @@ NO_STEP_LIMIT = 1 << 62
 MONITOR_STEPS = 10_000  # steps between two reports
 MAX_TIGHTENINGS = 8  # of the tolerance by ten, until the duality gap is small enough
 MIN_TIGHTENING_STEPS = 1000  # a tightening takes at most as many steps as the descent took before, and this many
+
+_FORMS: dict[tuple[str, int], Callable[..., int]] = {}
 
 Monitor = Callable[[Doubles, float], bool]  # the multipliers and the violation; True ends the descent
 
@@ -65,23 +71,27 @@ def minimise_dual(
     shrinking: bool = True,
     start: Doubles | None = None,
     residuals: Doubles | None = None,
+    polish: bool = True,
     monitor: Monitor | None = None,
 ) -> DualSolution:
     """Minimise until no pair violates the optimality conditions by `tol`, nor the gap is above `tol` of the value.
 
     `start` is another point to start from, such as the solution of a similar problem: it is in the box, and its sums
-    are those of `dual.start`. `residuals` are those of the start, where they are known.
+    are those of `dual.start`. `residuals` are those of the start, where they are known. `polish` asks for the last
+    digits where the rows are float64.
     """
     least = ROUNDING[source.dtype.itemsize] * max(1.0, float(np.abs(dual.t).max(initial=0.0)))
     given = tol = max(tol, least)
-    descent = _Descent(dual, source, cache_bytes, max_iter, monitor)
     b0 = dual.start if start is None else start
-    descent.begin(np.zeros(dual.n) if b0 is None else np.array(b0, dtype=np.float64), residuals)
-    reason = descent.run(tol, shrinking and source.n > WHOLE_MATRIX_ROWS)
-    if reason == "converged" and source.dtype == np.float64 and dual.n == source.n:
+    b = np.zeros(dual.n) if b0 is None else np.array(b0, dtype=np.float64)
+    whole = source.n <= WHOLE_MATRIX_ROWS
+    descent = (_WholeDescent if whole else _Descent)(dual, source, cache_bytes, max_iter, monitor)
+    descent.begin(b, residuals)
+    reason = descent.run(tol, shrinking and not whole)
+    if polish and reason == "converged" and source.dtype == np.float64:
         descent.polish()
+    found = descent.solution(reason)
     for _ in range(MAX_TIGHTENINGS if reason == "converged" else 0):
-        found = descent.solution(reason)
         if not found.gap > given * (abs(found.value) + found.gap + given * float(np.abs(found.b).sum())):
             break
         before = descent.steps
@@ -89,7 +99,8 @@ def minimise_dual(
         reason = descent.run(tol, shrinking=False, steps=before + MIN_TIGHTENING_STEPS)
         if descent.steps == before:
             break
-    return descent.solution(reason)
+        found = descent.solution(reason)
+    return found
 
 
 class _Descent:
@@ -118,8 +129,6 @@ class _Descent:
                 self.f -= self.source.weighted_sums(np.arange(self.dual.n), used, b[used])
         self.cache = RowCache(self.source, self.budget, 4 * BATCH_ROWS)
         self._take_columns(np.arange(self.dual.n), self.b, self.f)
-        if self.source.n <= WHOLE_MATRIX_ROWS and not isinstance(self.source, MatrixRows):
-            self.cache.fetch(np.arange(self.source.n), 0)
 
     def _take_columns(self, active: Indices, b: Doubles, f: Doubles) -> None:
         """Work on these columns, for which the cache is ready."""
@@ -130,7 +139,7 @@ class _Descent:
             b, f, dual.low[active], dual.high[active], self.ridge[active], diagonal,
             np.empty(len(active), kind), np.empty(len(active), kind),
         )  # fmt: skip
-        self.chunks = _chunks(active, dual.group_slices())
+        self.chunks = _chunks(active, dual.group_slices)
         set_all_shifts(b, self.m.low, self.m.high, dual.tube_width, self.m.rise, self.m.fall)
 
     def run(self, tol: float, shrinking: bool, steps: int = NO_STEP_LIMIT) -> str:
@@ -164,10 +173,11 @@ class _Descent:
         find_extremes(m.f, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
         args = [m, CachedRows(cache.Q, cache.slot_of, cache.last_use), chunks, wanted, counters, self.dual.tube_width]
         args += [self.least, float(tol), min(pause, self.limit)]
-        steps = loop.for_types_of(*args)
+        steps = _compiled_form(loop, cache.Q.dtype.itemsize, args)
         while (status := steps(*args)) == ROWS_MISSING:
             cache.fetch(wanted[: counters[WANTED]].copy(), int(counters[STEPS]))
-        self.steps = int(counters[STEPS])
+        self.steps, self.rows_made = int(counters[STEPS]), self.rows_made + cache.made
+        cache.made = 0
         if status == CONVERGED:
             return "converged"
         return "max_iter" if self.steps >= self.limit else "paused"
@@ -208,7 +218,6 @@ class _Descent:
         rest, used = np.flatnonzero(aside), np.flatnonzero(self.b)
         sums = self.source.weighted_sums(rest, used, self.b[used])
         self.f[rest] = self.dual.t[rest] - self.ridge[rest] * self.b[rest] - sums
-        self.rows_made += self.cache.made
         self.cache = RowCache(self.source, self.budget, 4 * BATCH_ROWS)
         self._take_columns(np.arange(self.dual.n), self.b, self.f)
 
@@ -236,20 +245,54 @@ class _Descent:
 
     def solution(self, reason: str) -> DualSolution:
         """What was found."""
-        dual, b, f = self.dual, self.b, self.f
-        offsets = dual.offsets(b, f)
-        return DualSolution(
-            b=b,
-            f=f,
-            offsets=offsets,
-            value=dual.value(b, f),
-            gap=dual.gap(b, f, offsets),
-            violation=dual.violation(b, f),
-            steps=self.steps,
-            rows_made=self.rows_made + self.cache.made,
-            reason=reason,
-            squared_norm=float(b @ (dual.t - f - self.ridge * b)),
-        )
+        dual = self.dual
+        ends = dual.group_ends
+        offsets, about = np.empty(len(ends)), np.empty(4)
+        assess(
+            dual.t, dual.low, dual.high, self.ridge, self.b, self.f, ends, dual.equality, float(dual.tube_width),
+            offsets, about,
+        )  # fmt: skip
+        value, gap, violation, norm = about.tolist()
+        return DualSolution(self.b, self.f, offsets, value, gap, violation, self.steps, self.rows_made, reason, norm)
+
+
+class _WholeDescent(_Descent):
+    """The descent of a small problem, all rows of whose Gram matrix are made at the start."""
+
+    def begin(self, b: Doubles, residuals: Doubles | None) -> None:
+        n, dual = self.dual.n, self.dual
+        if isinstance(self.source, MatrixRows):
+            self.G = np.ascontiguousarray(self.source.G, dtype=np.float64)
+        else:
+            self.G = np.empty((n, n))
+            self.source.fill(np.arange(n), np.arange(n), self.G)
+            self.rows_made = n
+        self.b = b
+        if residuals is not None:
+            self.f = np.array(residuals)
+        else:
+            self.f = dual.t - self.ridge * b - (self.G @ b if b.any() else 0.0)
+
+    def run(self, tol: float, shrinking: bool, steps: int = NO_STEP_LIMIT) -> str:
+        dual, limit = self.dual, min(steps, self.limit - self.steps)
+        status, taken = whole_steps(
+            self.G, dual.low, dual.high, self.ridge, self.b, self.f, dual.group_ends, dual.equality,
+            float(dual.tube_width), self.least, float(tol), limit,
+        )  # fmt: skip
+        self.steps += int(taken)
+        return "max_iter" if status != CONVERGED and self.steps >= self.limit else "converged"
+
+    def polish(self) -> None:
+        b, f = polish_multipliers(self.dual, lambda wanted: self.G[wanted], self.b, self.f, self.ridge)
+        self.b[:], self.f[:] = b, f
+
+
+def _compiled_form(loop: CompiledLoop, itemsize: int, args: list[Any]) -> Callable[..., int]:
+    """The form of a loop for rows of this type; to find it by the types of the arguments takes long."""
+    key = loop.__name__, itemsize
+    if key not in _FORMS:
+        _FORMS[key] = loop.for_types_of(*args)
+    return _FORMS[key]
 
 
 def _chunks(active: Indices, groups: list[slice]) -> Chunks:

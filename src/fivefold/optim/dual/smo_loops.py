@@ -15,6 +15,7 @@ import numpy as np
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.types import Array, Doubles, Indices, Matrix
 
+NO_BOUND = 1e300  # stands for infinity, as the loops assume finite numbers
 BARRED = 1e30  # the shift of a multiplier at its bound; residuals are far smaller
 CHUNK_COLUMNS = 512  # columns whose extremes are kept as one
 MIN_CURVATURE = 1e-12  # along a pair; for kernels that are not positive definite, and equal rows
@@ -298,3 +299,124 @@ def single_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_
         set_shifts(i, m.b, m.low, m.high, tube_width, m.rise, m.fall)
         m.f[i] -= step * m.ridge[i]
         move_one(m.f, rows.Q, si, step, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
+
+
+@jit(error_model="numpy", reference_counting=False)
+def assess(t, low, high, ridge, b, f, group_ends, equality, tube_width, offsets, out):
+    """The offsets of the groups, and value, gap, violation and b'Gb in `out`: what `KernelDual` says of a point."""
+    start, worst = 0, 0.0 if not equality else -1e300
+    gap = value = norm = 0.0
+    for g in range(len(group_ends)):
+        top, bottom, total, count = -1e300, 1e300, 0.0, 0
+        for i in range(start, group_ends[g]):
+            u = f[i] - (tube_width if b[i] >= 0.0 else -tube_width)
+            down = f[i] - (tube_width if b[i] > 0.0 else -tube_width)
+            if b[i] < high[i]:
+                top = max(top, u)
+            if b[i] > low[i]:
+                bottom = min(bottom, down)
+            if low[i] < b[i] < high[i] and (tube_width == 0.0 or b[i] != 0.0):
+                total += u
+                count += 1
+        if not equality:
+            worst, c = max(worst, top, -bottom), 0.0
+        else:
+            worst = max(worst, top - bottom)
+            c = offset_between(top, bottom, total, count)
+        offsets[g] = c
+        for i in range(start, group_ends[g]):
+            gap += row_gap(f[i] - c, b[i], low[i], high[i], ridge[i], tube_width)
+            value += tube_width * abs(b[i]) - 0.5 * b[i] * (t[i] + f[i])
+            norm += b[i] * (t[i] - f[i] - ridge[i] * b[i])
+        start = group_ends[g]
+    out[0], out[1], out[2], out[3] = value, gap, worst, norm
+
+
+@jit(error_model="numpy", reference_counting=False)
+def largest_violation(low, high, b, f, group_ends, equality, tube_width):
+    """The largest u_i - l_j within a group; without equality the largest slope that could be followed."""
+    start, worst = 0, 0.0 if not equality else -1e300
+    for g in range(len(group_ends)):
+        top, bottom = -1e300, 1e300
+        for i in range(start, group_ends[g]):
+            if b[i] < high[i]:
+                top = max(top, f[i] - (tube_width if b[i] >= 0.0 else -tube_width))
+            if b[i] > low[i]:
+                bottom = min(bottom, f[i] - (tube_width if b[i] > 0.0 else -tube_width))
+        worst = max(worst, top - bottom) if equality else max(worst, top, -bottom)
+        start = group_ends[g]
+    return worst
+
+
+@jit(error_model="numpy", reference_counting=False)
+def offset_between(top, bottom, total, count):
+    """The offset of a group: the mean of `count` free slopes, or the middle of where it may be."""
+    if count > 0:
+        return total / count
+    if top == -1e300:
+        return bottom
+    return top if bottom == 1e300 else 0.5 * (top + bottom)
+
+
+@jit(error_model="numpy", reference_counting=False)
+def row_gap(r, b, low, high, ridge, tube_width):
+    """What a row adds to the duality gap, with r its residual less the offset."""
+    if max(high, -low) < NO_BOUND:
+        return max(high * (r - tube_width), low * (r + tube_width), 0.0) - (r * b - tube_width * abs(b))
+    if ridge == 0.0:
+        return np.inf
+    loose = r + ridge * b if high > 0.0 else -(r + ridge * b)
+    return 0.5 * (max(loose, 0.0) - ridge * abs(b)) ** 2 / ridge + max(max(loose, 0.0) - abs(loose), 0.0)
+
+
+@jit(error_model="numpy", reference_counting=False)
+def leave_out(b, out, low, high):
+    """Set the multipliers of the rows `out` to zero and restore the sum of zero by others, free ones first."""
+    excess = 0.0
+    for i in range(len(b)):
+        if out[i]:
+            b[i] = 0.0
+        excess += b[i]
+    for late in range(2):
+        for i in range(len(b)):
+            free = low[i] < b[i] < high[i]
+            if excess == 0.0:
+                return
+            if free != (late == 0):
+                continue
+            new = min(max(b[i] - excess, low[i]), high[i])
+            excess -= b[i] - new
+            b[i] = new
+
+
+@jit(error_model="numpy")
+def whole_steps(Q, low, high, ridge, b, f, group_ends, equality, tube_width, least, tol, max_steps):
+    """The steps of a small problem, all of whose rows are at hand: why they ended, and how many there were."""
+    n = len(b)
+    rise, fall, diagonal = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        diagonal[i] = Q[i, i] + ridge[i]
+    set_all_shifts(b, low, high, tube_width, rise, fall)
+    count = 0
+    for g in range(len(group_ends)):
+        size = group_ends[g] - (group_ends[g - 1] if g > 0 else 0)
+        count += (size + CHUNK_COLUMNS - 1) // CHUNK_COLUMNS
+    starts, group_starts = np.zeros(count + 1, np.int64), np.zeros(len(group_ends) + 1, np.int64)
+    c, at = 0, 0
+    for g in range(len(group_ends)):
+        while at < group_ends[g]:
+            at = min(at + CHUNK_COLUMNS, group_ends[g])
+            c += 1
+            starts[c] = at
+        group_starts[g + 1] = c
+    tops, bottoms, gains = np.empty(count), np.empty(count), np.empty(count)
+    find_extremes(f, rise, fall, starts, tops, bottoms)
+    counters, wanted = np.zeros(2, np.int64), np.zeros(1, np.int64)
+    m = Multipliers(b, f, low, high, ridge, diagonal, rise, fall)
+    rows = CachedRows(Q, np.arange(n), np.zeros(n, np.int64))
+    chunks = Chunks(starts, group_starts, tops, bottoms, gains)
+    if equality:
+        status = pair_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps)
+    else:
+        status = single_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps)
+    return status, counters[STEPS]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
 from typing import Annotated, Any, Literal
@@ -20,6 +21,7 @@ from fivefold.core.estimators.params import Range
 from fivefold.core.types import Doubles, Indices, Matrix, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.kernels.row_cache import RowSource
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
+from fivefold.optim.dual.smo import WHOLE_MATRIX_ROWS
 from fivefold.svm.support.expansion import KernelChoice, SupportExpansion
 from fivefold.svm.support.pairwise_training import SolverOptions
 from fivefold.svm.support.training import TrainingRows, count_objects, take_objects
@@ -163,7 +165,7 @@ class KernelMachine(Estimator):
                 objective=np.array([found.value]), squared_norm=np.array([found.squared_norm]), **more,
             )  # fmt: skip
 
-        with fit_steps(self, "solution", 1, X) as monitor:
+        with step_reports(self, "solution", 1, X) as monitor:
             found = self._options().solve(dual, source, monitor=lambda b, value: monitor(None, value))
             try:
                 monitor(lambda: model(found), found.value)
@@ -204,6 +206,16 @@ class KernelMachine(Estimator):
         data = coef.data if issparse(coef) else coef
         data.flags.writeable = False
         return coef
+
+
+@contextmanager
+def step_reports(machine: KernelMachine, name: str, count: int, X: Table) -> Iterator[Callable[[Any, Any], bool]]:
+    """`fit_steps`; a small table is fitted before a step could be reported, unless a callback asks for it."""
+    if X.shape[0] <= WHOLE_MATRIX_ROWS and not getattr(machine, "_skl_callbacks", ()):
+        yield lambda model, value: False
+        return
+    with fit_steps(machine, name, count, X) as monitor:
+        yield monitor
 
 
 def choose_kernel(machine: KernelMachine, X: Table, w: Weights | None) -> KernelChoice:

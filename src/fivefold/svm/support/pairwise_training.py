@@ -16,6 +16,7 @@ from fivefold.core.types import Codes, Doubles, Indices, Matrix, Rng
 from fivefold.kernels.row_cache import RowSource
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
 from fivefold.optim.dual.smo import Monitor, minimise_dual
+from fivefold.optim.dual.smo_loops import leave_out
 from fivefold.svm.support.platt_scaling import fit_sigmoid
 from fivefold.svm.support.training import TrainingRows
 
@@ -43,12 +44,13 @@ class SolverOptions:
         source: RowSource,
         start: Doubles | None = None,
         residuals: Doubles | None = None,
+        polish: bool = True,
         monitor: Monitor | None = None,
     ) -> DualSolution:
         """The minimum of the dual problem."""
         return minimise_dual(
             dual, source, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
-            shrinking=self.shrinking, start=start, residuals=residuals, monitor=monitor,
+            shrinking=self.shrinking, start=start, residuals=residuals, polish=polish, monitor=monitor,
         )  # fmt: skip
 
 
@@ -63,7 +65,8 @@ class PairMachine:
     platt: tuple[float, float] | None
 
 
-Report = Callable[[list[PairMachine], float], bool]  # machines so far and a value; True ends the fit
+Report = Callable[[Callable[[], list[PairMachine]], float], bool]  # machines so far, a value; True ends the fit
+ENDED = ("interrupted", "stopped")
 
 
 @dataclass(frozen=True)
@@ -85,28 +88,30 @@ class PairTraining:
         members: list[Indices] = [np.flatnonzero(self.y == k) for k in range(self.K)]
         seeds = [None] * len(pairs) if self.rng is None else list(self.rng.randint(2**31 - 1, size=len(pairs)))
         training = self.training.with_gram() if self.K > 2 else self.training
-        machines = [self._idle(members, pair) for pair in pairs]
+        machines = list[PairMachine]()
 
         def fit_one(p: int, monitor: Monitor | None = None) -> PairMachine:
             return self._fit_pair(training, members, pairs[p], seeds[p], monitor)
 
         if len(pairs) > 1 and MIN_POOLED_ROWS * self.K <= 2 * len(self.y) <= MAX_POOLED_ROWS * self.K:
             machines = map_items(fit_one, len(pairs))
+
+        def so_far() -> list[PairMachine]:
+            return [*machines, *(self._idle(members, pair) for pair in pairs[len(machines) :])]
+
         reason = "converged"
         for p in range(len(pairs)):
-            if machines[p].solution.reason == "idle":
-                machines[p] = fit_one(p, lambda b, value: report(machines, value))
+            if p == len(machines):
+                machines.append(fit_one(p, lambda b, value: report(so_far, value)))
                 reason = machines[p].solution.reason
-            if reason in ("interrupted", "stopped"):
-                break
             try:
-                if report(machines, machines[p].solution.value):
+                if reason not in ENDED and report(so_far, machines[p].solution.value):
                     reason = "stopped"
             except KeyboardInterrupt:
                 reason = "interrupted"
-            if reason in ("interrupted", "stopped"):
+            if reason in ENDED:
                 break
-        return machines, reason
+        return so_far(), reason
 
     def _idle(self, members: list[Indices], pair: tuple[int, int]) -> PairMachine:
         """A machine that answers with the heavier class."""
@@ -155,28 +160,17 @@ class PairTraining:
                 answers[out] = sign[kept][0] if kept.any() else 0.0
                 continue
             dual = self.make_dual(sign, np.where(out, 0.0, w))
-            start = dual.start if dual.start is not None else _without_rows(whole.b, out, dual, whole.f)
+            if (start := dual.start) is None:
+                start = whole.b.copy()
+                leave_out(start, out, dual.low, dual.high)
             changed = np.flatnonzero(start != whole.b)
             residuals = whole.f - source.weighted_sums(np.arange(n), changed, (start - whole.b)[changed])
-            found = self.options.solve(dual, source, start, residuals)
+            found = self.options.solve(dual, source, start, residuals, polish=False)
             b, intercept = self.read_off(found, pair)
             largest = int(np.abs(found.b).argmax())
             scale = b[largest] / found.b[largest] if found.b[largest] else 1.0
             answers[out] = scale * (dual.t - found.f)[out] + intercept
         return answers
-
-
-def _without_rows(b: Doubles, out: Indices, dual: KernelDual, f: Doubles) -> Doubles:
-    """b with zeros for the rows left out, and sums of zero again by changing as few others as possible."""
-    start = np.where(out, 0.0, b)
-    excess = float(start.sum())
-    room = start - dual.low if excess > 0 else dual.high - start
-    inside = (start > dual.low) & (start < dual.high)
-    order = np.lexsort((np.abs(f - np.median(f[inside]) if inside.any() else f), ~inside))
-    give = np.cumsum(room[order])
-    taken = np.clip(abs(excess) - (give - room[order]), 0.0, room[order])
-    start[order] -= np.sign(excess) * taken
-    return start
 
 
 def class_layout(machines: list[PairMachine], y: Codes, K: int) -> tuple[Indices, Indices, Matrix]:
