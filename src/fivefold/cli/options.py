@@ -59,6 +59,14 @@ REFIT_OPTION = Annotated[
         "--refit/--no-refit", help="Save the winner fitted again on all rows, or the one that the hold-out tested."
     ),
 ]
+SAMPLE_OPTION = Annotated[
+    int | None,
+    typer.Option(
+        min=1000,
+        help="Judge on this many rows of a Parquet file or folder, and fit the result to all of them in chunks; a "
+        "table that does not fit into memory is treated so by itself.",
+    ),
+]
 JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 MODEL_ARGUMENT = Annotated[
     Path,

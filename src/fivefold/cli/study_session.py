@@ -22,6 +22,8 @@ from fivefold.cli.options import Console, print_note, show_json
 from fivefold.cli.progress_bar import activity, progress_bar
 from fivefold.core.console.control_characters import printable_json
 from fivefold.study.judging.results import judge_outcomes
+from fivefold.study.models.all_rows import fit_to_all_rows
+from fivefold.study.models.model_file import load_model, save_model
 from fivefold.study.outputs import StudyOutputs, write_outputs
 from fivefold.study.planning.plan import Plan, make_plan, plan_to_json
 from fivefold.study.running.budget import fit_to_budget, forecast_cost
@@ -30,6 +32,7 @@ from fivefold.study.running.resumption import initial_record, restore_plan, resu
 from fivefold.study.running.run import make_workers, measure_costs, pending_folds, read_outcomes, run_pending
 from fivefold.study.running.workers import WorkerPool, WorkerStartError
 from fivefold.study.tables.dataset import BadInput, Data, load
+from fivefold.study.tables.large_tables import open_large
 
 ONE_WORKER_CELLS = 20_000  # values times learners; with fewer, a study ends before a second worker would have started
 TIME_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -68,6 +71,7 @@ class StudyOptions:
     rare_classes: str | None = None
     split_copies: bool = False
     refit: bool = True
+    sample: int | None = None
 
     @classmethod
     def from_journal(cls, journal: Journal) -> StudyOptions:
@@ -87,6 +91,7 @@ class StudyOptions:
             header=self.header,
             rare_classes=self.rare_classes,
             split_copies=self.split_copies,
+            sample=self.sample,
         )
 
     @property
@@ -177,7 +182,14 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
         judged = judge_outcomes(plan, read_outcomes(plan, journal))
         results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions") or ()))
         outputs = write_outputs(results, how.out, journal, workers, step, refit=asked.refit)
+        large = open_large(Path(asked.data), asked.sample) if asked.refit and outputs.model is not None else None
+        if large is not None and outputs.model is not None:
+            step("fitting the winner to all rows, in chunks")
+            model, fitted = fit_to_all_rows(load_model(outputs.model), large)
+            save_model(model, outputs.model)
     results_table.show_results(console, outputs.results)
+    if large is not None:
+        print_note(fitted)
     for line in _closing_lines(outputs):
         console.print(line, markup=False, soft_wrap=True)
     if how.as_json:

@@ -15,6 +15,7 @@ from fivefold.cli.options import (
     HEADER_OPTION,
     JSON_OPTION,
     RARE_CLASSES_OPTION,
+    SAMPLE_OPTION,
     TARGET_OPTION,
     TASK_OPTION,
     Console,
@@ -37,6 +38,7 @@ def fit(
     task: TASK_OPTION = None,
     header: HEADER_OPTION = None,
     rare_classes: RARE_CLASSES_OPTION = None,
+    sample: SAMPLE_OPTION = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same model.")] = 0,
     as_json: JSON_OPTION = False,
 ) -> None:
@@ -44,18 +46,24 @@ def fit(
     from fivefold.cli.commands.card import card_text
     from fivefold.cli.progress_bar import activity
     from fivefold.cli.study_session import parse_kinds
+    from fivefold.study.models.all_rows import fit_to_all_rows
     from fivefold.study.models.model_file import describe_model, save_model
     from fivefold.study.models.winner import fit_method
     from fivefold.study.tables.dataset import BadInput, load
+    from fivefold.study.tables.large_tables import open_large
 
     try:
         with activity(f"fitting {method}"):
-            table = load(data, target, task, kinds=parse_kinds(column or ()), header=header, rare_classes=rare_classes)
+            kinds, options = parse_kinds(column or ()), {"header": header, "rare_classes": rare_classes}
+            table = load(data, target, task, kinds=kinds, sample=sample, **options)  # type: ignore[arg-type]
             model = fit_method(table, method, parse_parameters(param or ()), seed=seed, tune=tune)
+            fitted = ""
+            if (large := open_large(Path(data), sample)) is not None:
+                model, fitted = fit_to_all_rows(model, large)
             about = describe_model(save_model(model, out))
     except BadInput as error:
         refuse(str(error))
-    for note in (*table.notes, *table.warnings):
+    for note in (*table.notes, *table.warnings, *([fitted] if fitted else [])):
         print_note(note)
     if as_json:
         show_json(about | {"file": str(out)})

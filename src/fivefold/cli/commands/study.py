@@ -18,6 +18,7 @@ from fivefold.cli.options import (
     METHODS_OPTION,
     RARE_CLASSES_OPTION,
     REFIT_OPTION,
+    SAMPLE_OPTION,
     SPLIT_COPIES_OPTION,
     TARGET_OPTION,
     TASK_OPTION,
@@ -57,6 +58,7 @@ def study(
     rare_classes: RARE_CLASSES_OPTION = None,
     split_copies: SPLIT_COPIES_OPTION = False,
     refit: REFIT_OPTION = True,
+    sample: SAMPLE_OPTION = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the study in OUT.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start again in a folder that holds a study.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its cost, and stop.")] = False,
@@ -70,7 +72,7 @@ def study(
     typed = [name for name, source in sources if source is not None and source.name == "COMMANDLINE"]
     try:
         asked = StudyOptions(
-            data=str(Path(data).resolve()) if Path(data).is_file() else data,
+            data=str(Path(data).resolve()) if Path(data).exists() else data,
             target=target,
             task=task,
             methods=tuple(name.strip() for name in (methods or "").split(",") if name.strip()),
@@ -88,6 +90,7 @@ def study(
             rare_classes=rare_classes,
             split_copies=split_copies,
             refit=refit,
+            sample=sample,
         )
         given = frozenset(typed) & {field.name for field in fields(StudyOptions)}
         how = RunOptions(

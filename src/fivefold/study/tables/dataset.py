@@ -26,6 +26,7 @@ from fivefold.study.tables.column import parse_column_option
 from fivefold.study.tables.conversion import RawColumn, TypedColumn, convert_column
 from fivefold.study.tables.files import read_table
 from fivefold.study.tables.kinds import check_names, raw_columns, type_columns
+from fivefold.study.tables.large_tables import open_large
 from fivefold.study.tables.leakage import find_copies, leakage_warnings
 from fivefold.study.tables.missing_markers import clean_text
 from fivefold.study.tables.table import BadInput as BadInput
@@ -101,6 +102,7 @@ def load(
     header: bool | None = None,
     rare_classes: str | None = None,
     split_copies: bool = False,
+    sample: int | None = None,
 ) -> Data:
     """The embedded set of that name, or the table in a file.
 
@@ -125,6 +127,9 @@ def load(
         study refuses classes that are too rare.
     split_copies
         Are identical rows split like others? By default they stay together.
+    sample
+        Take this many rows, drawn at random, of a Parquet file or a folder of them; a table that does not fit into
+        memory is sampled without it.
 
     Examples
     --------
@@ -134,6 +139,8 @@ def load(
     path = Path(source)
     if str(source) in EMBEDDED and not path.is_file():
         table, target = table_from_frame(str(source), load_embedded(str(source))), target or TARGET_COLUMN
+    elif (large := open_large(path, sample)) is not None:
+        table = table_from_frame(large.name, large.sample(), [large.note])
     else:
         expected = [name for name in (target, group, time, *(kinds or ())) if name and not is_column_place(name)]
         table = read_table(path, expected, header)
