@@ -9,7 +9,7 @@ and at random by the second.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -23,13 +23,14 @@ from fivefold.core.estimators.base import Unsupervised
 from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.numerics.arrays import like
-from fivefold.core.parallel import map_parts
+from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Labels, Matrix, Table, UserTable
 from fivefold.kernel_approximation.rbf_sampler import FourierSampler
 from fivefold.kernels.low_rank import FourierMap
 
+BLOCK_NUMBERS = 2**15  # numbers whose features are computed together: they stay in the cache
 INTERVALS = {1: 0.8, 2: 0.5, 3: 0.4}  # sampling interval that suits this many steps (Vedaldi & Zisserman, 2012)
 
 
@@ -40,14 +41,17 @@ class SpectrumGrid:
     steps: int
     interval: float
 
-    def features(self, x: Array) -> list[Array]:
-        """The 2 steps - 1 features of numbers above zero."""
-        found = [np.sqrt(x * self.interval)]
-        angle = self.interval * np.log(x)
+    def features(self, x: Array) -> Iterator[Array]:
+        """The 2 steps - 1 features of numbers from zero up; those of a zero are zeros."""
+        yield np.sqrt(x * x.dtype.type(self.interval))
+        if self.steps == 1:
+            return
+        angle = np.log(np.where(x > 0, x, 1)) * x.dtype.type(self.interval)
+        root = np.sqrt(x)
         for j in range(1, self.steps):
-            size = np.sqrt(2 * x * self.interval / np.cosh(np.pi * j * self.interval))
-            found += [size * np.cos(j * angle), size * np.sin(j * angle)]
-        return [part.astype(x.dtype, copy=False) for part in found]
+            size = root * x.dtype.type(np.sqrt(2 * self.interval / np.cosh(np.pi * j * self.interval)))
+            yield size * np.cos(j * angle)
+            yield size * np.sin(j * angle)
 
 
 class AdditiveChi2Sampler(FloatTransformerMixin, Unsupervised):
@@ -114,14 +118,15 @@ class AdditiveChi2Sampler(FloatTransformerMixin, Unsupervised):
             parts = [type(X)((data, X.indices, X.indptr), shape=X.shape) for data in grid.features(X.data)]
             return hstack(parts, format="csr")
         n, d = X.shape
-        out = np.zeros((n, d * (2 * grid.steps - 1)), dtype=X.dtype)
+        out = np.empty((n, d * (2 * grid.steps - 1)), dtype=X.dtype)
+        rows = max(1, BLOCK_NUMBERS // d)
 
-        def part(lo: int, hi: int) -> None:
-            rows, columns = np.nonzero(X[lo:hi])
-            for j, values in enumerate(grid.features(X[lo:hi][rows, columns])):
-                out[lo:hi, j * d : (j + 1) * d][rows, columns] = values
+        def block(i: int) -> None:
+            lo, hi = i * rows, min((i + 1) * rows, n)
+            for j, values in enumerate(grid.features(X[lo:hi])):
+                out[lo:hi, j * d : (j + 1) * d] = values
 
-        map_parts(part, n)
+        map_items(block, -(-n // rows))
         return out
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:

@@ -18,7 +18,7 @@ from fivefold.core.parallel import map_items
 from fivefold.core.types import Indices, Matrix, Table, Vector
 from fivefold.kernels.base import Kernel, Objects
 
-MAX_DENSE_FEATURES = 4096  # counts of up to this many features are a dense table: one matrix product is faster
+DENSE_RATIO = 4  # counts are a dense table where there are at most this many features per entry of a row
 
 
 class StructuredKernel(Kernel):
@@ -55,7 +55,7 @@ class CountKernel(StructuredKernel):
 
 def counts(rows: Indices, features: Indices, n: int, size: int, weights: Vector | None = None) -> Table:
     """How often each of n objects has each of `size` features, from one entry per occurrence."""
-    if size <= MAX_DENSE_FEATURES:
+    if size * n <= DENSE_RATIO * len(rows):
         return (
             np.bincount(rows * size + features, weights=weights, minlength=n * size).reshape(n, size).astype(np.float64)
         )
