@@ -26,6 +26,12 @@ from fivefold.plot.geometry.linear_maps import change_of_basis as change_of_basi
 from fivefold.plot.geometry.linear_maps import projection as projection
 from fivefold.plot.geometry.linear_maps import transformation as transformation
 from fivefold.plot.images import images as images
+from fivefold.plot.kernel_machines.gaussian_process import evidence as evidence
+from fivefold.plot.kernel_machines.gaussian_process import process as process
+from fivefold.plot.kernel_machines.gram_matrix import gram_matrix as gram_matrix
+from fivefold.plot.kernel_machines.support_vectors import enclosing_surface as enclosing_surface
+from fivefold.plot.kernel_machines.support_vectors import epsilon_tube as epsilon_tube
+from fivefold.plot.kernel_machines.support_vectors import support_vectors as support_vectors
 from fivefold.plot.learner_scores import difference_matrix as difference_matrix
 from fivefold.plot.learner_scores import score_against_time as score_against_time
 from fivefold.plot.learner_scores import split_strips as split_strips
