@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fivefold.core.types import Matrix, UserTarget
+from fivefold.kernels.validity import ROUNDING
 from fivefold.plot.style import DIVERGING, GREY, INK, axes, axes_row, colour, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-TOLERANCE = 1e-10  # negative eigenvalues down to this share of the largest are rounding
 
 
 def gram_matrix(K: Matrix, y: UserTarget = None, *, axs: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
@@ -34,7 +33,7 @@ def gram_matrix(K: Matrix, y: UserTarget = None, *, axs: Sequence[Axes] | None =
         left.axhline(end - 0.5, color=INK, lw=0.8)
         left.axvline(end - 0.5, color=INK, lw=0.8)
     values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
-    limit = TOLERANCE * max(float(np.abs(values).max()), np.finfo(float).tiny)
+    limit = ROUNDING * max(float(np.abs(values).max()), np.finfo(float).tiny)
     negative = values < -limit
     axes(right, title="no negative eigenvalue" if not negative.any() else f"{negative.sum()} negative eigenvalues")
     right.set_xlabel("number", fontsize=9)
