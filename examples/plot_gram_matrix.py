@@ -1,6 +1,7 @@
 """The Gram matrix of a Gaussian kernel on the three species of iris, and its eigenvalues.
 
-Blocks along the diagonal are species: the first is far from the others, which overlap. No eigenvalue of a valid kernel is negative.
+Blocks along the diagonal are species: the first is far from the others, which overlap. A valid kernel has no negative
+eigenvalue.
 """
 
 import matplotlib.pyplot as plt

@@ -42,7 +42,6 @@ from fivefold.plot.optimisation import margin_losses as margin_losses
 from fivefold.plot.optimisation import paths as paths
 from fivefold.plot.overfitting import FitPanel as FitPanel
 from fivefold.plot.overfitting import fit_panel as fit_panel
-from fivefold.plot.overfitting import kernel_ridge_classifier as kernel_ridge_classifier
 from fivefold.plot.overfitting import width_panel as width_panel
 from fivefold.plot.ranking import ranking_projection as ranking_projection
 from fivefold.plot.regression import noise_band as noise_band

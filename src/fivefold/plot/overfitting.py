@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
 
 from fivefold.core.types import UserTable, UserTarget
 from fivefold.evaluation.protocols import FittedClassifier, Model
-from fivefold.linear_model import LeastSquaresClassifier
+from fivefold.kernel_ridge import KernelRidgeClassifier
 from fivefold.plot.style import INK, axes, axes_row, colour, marker, plane_grid
-from fivefold.preprocessing import BasisExpansion
-from fivefold.preprocessing.basis_functions import Gaussians, Kernels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,19 +40,6 @@ class FitPanel:
     def __str__(self) -> str:
         parts = zip(self.names, self.training_errors, self.test_errors, strict=True)
         return "\n".join(f"{name}: training error {own:.3f}, test error {new:.3f}" for name, own, new in parts)
-
-
-def kernel_ridge_classifier(width: float, tau: float = 1.0) -> Model:
-    """Kernel ridge regression on labels, with a Gaussian kernel of that width and regularisation tau.
-
-    Examples
-    --------
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
-    >>> kernel_ridge_classifier(0.1, 0.01).fit(X, y).predict(X)
-    array([0, 1, 0, 1])
-    """
-    bells = Kernels(lambda A, B: Gaussians(width, B)(A))
-    return make_pipeline(BasisExpansion(bells, include_bias=False), LeastSquaresClassifier(alpha=tau))
 
 
 def fit_panel(
@@ -144,5 +128,7 @@ def width_panel(
     >>> found.training_errors[-1]
     0.0
     """
-    models = {f"width {width:g}": kernel_ridge_classifier(width, tau) for width in widths}
+    models: dict[str, Model] = {
+        f"width {width:g}": KernelRidgeClassifier(tau, gamma=0.5 / width**2) for width in widths
+    }
     return fit_panel(models, X, y, X_new, y_new, panels=panels)
