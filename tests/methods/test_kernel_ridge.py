@@ -7,8 +7,9 @@ from sklearn import kernel_ridge as rival
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from fivefold.core.storage import memory_limits
+from fivefold.datasets import course_datasets
 from fivefold.kernel_ridge import KernelRidge, KernelRidgeClassifier, base
-from fivefold.kernels import RBF
+from fivefold.kernels import RBF, gaussian
 from fivefold.linear_model import Ridge, RidgeClassifier
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "chi2")
@@ -112,3 +113,14 @@ def test_the_classifier_with_a_linear_kernel_is_the_ridge_classifier_without_an_
         twin = RidgeClassifier(0.4, fit_intercept=False).fit(X, labels, w)
         assert_allclose(ours.decision_function(X), twin.decision_function(X), rtol=1e-7, atol=1e-9)
         np.testing.assert_array_equal(ours.predict(X), twin.predict(X))
+
+
+def test_the_two_widths_of_the_noisy_curve_have_the_errors_of_the_catalogue():
+    """C-127: figures 9.9 and 9.10, training error and error to the curve itself."""
+    X, y = course_datasets().noisy_curve
+    grid = np.arange(-4, 6.95, 0.1)
+    curve = np.sin(grid) / (1 + np.exp(-grid))
+    for width, training, true in ((0.01, 0.010003, 0.546744), (1.0, 0.380041, 1.121240)):
+        model = KernelRidge(0.01, kernel=gaussian(w=width)).fit(X, y)
+        assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) == pytest.approx(training, abs=1e-6)
+        assert np.sqrt(np.mean((model.predict(grid[:, None]) - curve) ** 2)) == pytest.approx(true, abs=1e-6)

@@ -5,6 +5,7 @@ The dense routine for arrays and tensors, power iteration with deflation, and de
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypedDict, Unpack
 
@@ -19,6 +20,8 @@ from fivefold.core.types import Array
 
 SUBSET_EIGEN_RATIO = 8  # only the wanted eigenpairs are computed if they are at most one in this many,
 MIN_SUBSET_EIGEN_ROWS = 128  # and the matrix has more rows than this; otherwise all are as fast
+KRYLOV_EXTRA = 6  # vectors of a block beyond those that are wanted: they speed up the last of these
+KRYLOV_BLOCKS = 10  # blocks of a Krylov space before it starts again from its best vectors
 RESIDUAL_FLOOR = 1e-13  # residuals below this fraction of the matrix norm are rounding errors
 
 
@@ -151,6 +154,45 @@ def eigen_by_deflation(A: Array, rng: np.random.RandomState, **options: Unpack[S
     null = linalg.null_space(vectors).T if len(vectors) else np.eye(len(A))
     order = np.argsort(values + [0.0] * len(null))[::-1]
     return EigenDecomposition(np.append(values, np.zeros(len(null)))[order], np.vstack([vectors, null])[order].T)
+
+
+def krylov_eigenpairs(
+    times: Callable[[Array], Array],
+    n: int,
+    k: int,
+    rng: np.random.RandomState,
+    tol: float = 1e-11,
+    max_steps: int = 200,
+) -> EigenDecomposition | None:
+    """The k largest eigenpairs of a symmetric operator, from products with blocks; None if they do not settle.
+
+    Block Lanczos with full orthogonalisation: the space spanned by powers of the operator on a random block grows until
+    every residual is below tol times the largest eigenvalue; a space of KRYLOV_BLOCKS blocks starts again from the best
+    vectors in it. A block reads the operator once where single vectors read it as often as there are vectors.
+    """
+    width = min(n, k + KRYLOV_EXTRA)
+    V = np.linalg.qr(rng.standard_normal((n, width)))[0]
+    new, image = V, np.empty((n, 0))
+    for _ in range(max_steps):
+        image = np.hstack([image, times(new)])
+        T = V.T @ image
+        values, Y = np.linalg.eigh((T + T.T) / 2)
+        values, Y = values[::-1][:width], Y[:, ::-1][:, :width]
+        vectors, images = V @ Y, image @ Y
+        residuals = images - vectors * values
+        if (np.linalg.norm(residuals[:, :k], axis=0) <= tol * np.abs(values).max()).all():
+            return EigenDecomposition(values[:k], fix_signs(vectors[:, :k].T).T)
+        block = image[:, -new.shape[1] :]
+        if V.shape[1] + width > min(n, KRYLOV_BLOCKS * width):
+            if V.shape[1] + width > n:
+                return None
+            V, image, block = vectors, images, residuals
+        for _ in range(2):  # once is not enough: rounding leaves what the first pass took out
+            block = block - V @ (V.T @ block)
+        new = np.linalg.qr(block)[0]
+        new = np.linalg.qr(new - V @ (V.T @ new))[0]
+        V = np.hstack([V, new])
+    return None
 
 
 def _unit(x: Array) -> Array:
