@@ -24,8 +24,8 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Indices, Matrix, Table, UserTable
 from fivefold.kernels.base import Kernel, take
+from fivefold.kernels.kernel_parameter import kernel_of
 from fivefold.kernels.low_rank import inverse_root
-from fivefold.kernels.named_kernels import kernel_of_rows
 
 ROWS_PER_BLOCK = 4096  # rows whose kernels with the basis are held at a time
 
@@ -145,14 +145,18 @@ class Nystroem(Transformer):
         self.model_ = NystroemModel(kernel, basis, indices, like(root, X))
 
     def _kernel(self, d: int) -> Kernel | None:
-        given = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
+        asked = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
+        given = {name: value for name, value in asked.items() if value is not None}
         precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        if (callable(self.kernel) or precomputed) and any(value is not None for value in given.values()):
+        if (callable(self.kernel) or precomputed) and given:
             raise ValueError(
                 "Don't pass gamma, coef0 or degree to Nystroem if using a callable or precomputed kernel: functions "
                 "get their arguments from kernel_params"
             )
-        return None if precomputed else kernel_of_rows(self.kernel, d, **given, options=self.kernel_params)
+        options = self.kernel_params or {}
+        if not callable(self.kernel):
+            given = {**{name: options[name] for name in asked if name in options}, **given}
+        return None if precomputed else kernel_of(self.kernel, d, **given, options=options)
 
     def transform(self, X: UserTable) -> Matrix:
         """The features of each row."""

@@ -32,7 +32,6 @@ from fivefold.kernels.inner_product import Linear as Linear
 from fivefold.kernels.inner_product import Polynomial as Polynomial
 from fivefold.kernels.inner_product import Sigmoid as Sigmoid
 from fivefold.kernels.named_kernels import PairwiseKernel as PairwiseKernel
-from fivefold.kernels.named_kernels import kernel_of_rows as kernel_of_rows
 from fivefold.kernels.named_kernels import named_kernel as named_kernel
 from fivefold.kernels.radial import RBF as RBF
 from fivefold.kernels.radial import ExpSineSquared as ExpSineSquared

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from fivefold.core.compilation.jit import CompiledLoop
@@ -206,16 +207,21 @@ class FunctionKernel(Kernel):
         return float(self.function(x, y, **(self.options or {})))
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        return each_pair(self._value, X, Y)
+        return each_pair(self._value, _items(X), None if Y is None else _items(Y))
 
     def diag(self, X: Objects) -> Vector:
-        return np.array([self._value(X[i], X[i]) for i in range(count(X))], dtype=float_type(X))
+        return np.array([self._value(x, x) for x in _items(X)], dtype=float_type(X))
 
     def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
         yield from ()
 
     def diag_gradient(self, X: Objects) -> Iterator[Vector]:
         yield from ()
+
+
+def _items(X: Objects) -> Objects:
+    """The objects one by one: rows of a sparse table as arrays."""
+    return X.toarray() if issparse(X) else X
 
 
 def each_pair(function: Callable[[Any, Any], float], X: Objects, Y: Objects | None) -> Matrix:

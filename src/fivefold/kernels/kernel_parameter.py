@@ -12,41 +12,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fivefold.core.types import Matrix, Vector
-from fivefold.kernels.base import Kernel, Objects
-from fivefold.kernels.differences import each_pair
+from fivefold.kernels.base import Kernel, Objects, as_kernel
+from fivefold.kernels.differences import FunctionKernel
+from fivefold.kernels.expression import parse
 from fivefold.kernels.gram_blocks import as_rows, densified
-from fivefold.kernels.named_kernels import named_kernel
+from fivefold.kernels.named_kernels import NAMED, named_kernel
 
 KernelChoice: TypeAlias = str | Callable[..., Any] | Kernel
 UNIT_GAMMA = ("chi2",)  # names whose gamma is one by default; that of the others is one over the number of columns
 SMALLEST_GAMMA = 1e-100  # a gamma of zero counts as this: widths are its inverse
-
-
-class FunctionKernel(Kernel):
-    """A user's function of two rows."""
-
-    function: Callable[..., float]
-    options: Any  # mapping of further arguments
-
-    def is_stationary(self) -> bool:
-        return False
-
-    @property
-    def requires_vector_input(self) -> bool:
-        return True
-
-    def _value(self, x: Any, y: Any) -> float:
-        return float(self.function(x, y, **self.options))
-
-    def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        return each_pair(self._value, densified(as_rows(X)), None if Y is None else densified(as_rows(Y)))
-
-    def diag(self, X: Objects) -> Vector:
-        rows = densified(as_rows(X))
-        return np.array([self._value(x, x) for x in rows], dtype=rows.dtype)
-
-    def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
-        yield from ()
 
 
 class PrecomputedKernel(Kernel):
@@ -77,18 +51,22 @@ def kernel_of(
     coef0: float = 1,
     options: Mapping[str, Any] | None = None,
 ) -> Kernel:
-    """The kernel of these parameters for a table of so many columns.
+    """The kernel of these parameters for a table of so many columns; text that is no name is an expression.
 
     Examples
     --------
     >>> kernel_of("rbf", 2), kernel_of("poly", 4, degree=2)
     (RBF(length_scale=1.0), Polynomial(degree=2, gamma=0.25, coef0=1))
+    >>> kernel_of("0.5 * rbf(sigma=1) + linear()", 2)
+    0.5 * RBF(length_scale=1) + Linear()
     """
-    if isinstance(kernel, Kernel):
-        return kernel
+    if isinstance(kernel, Kernel) or type(kernel).__module__.startswith("sklearn.gaussian_process"):
+        return as_kernel(kernel)
     if not isinstance(kernel, str):
         return FunctionKernel(kernel, dict(options or {}))
     if kernel == "precomputed":
         return PrecomputedKernel()
+    if kernel not in NAMED:
+        return parse(kernel)
     width = gamma if gamma is not None else 1.0 if kernel in UNIT_GAMMA else 1.0 / columns
     return named_kernel(kernel, max(width, SMALLEST_GAMMA) if kernel in ("rbf", "laplacian") else width, degree, coef0)

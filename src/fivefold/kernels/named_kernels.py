@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from fivefold.core.types import Array, Matrix, Vector
-from fivefold.kernels.base import Kernel, Objects, as_kernel, count
+from fivefold.kernels.base import Kernel, Objects, count
 from fivefold.kernels.composition import NormalisedKernel
 from fivefold.kernels.differences import ChiSquared, FunctionKernel, Laplace, additive_chi_squares
-from fivefold.kernels.expression import parse
 from fivefold.kernels.gram_blocks import as_rows
 from fivefold.kernels.inner_product import Linear, Polynomial, Sigmoid
 from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds
@@ -73,37 +72,6 @@ def named_kernel(name: str, gamma: float | None = None, degree: float = 3, coef0
     if name not in NAMED:
         raise ValueError(f"no kernel is called {name!r}; there are {', '.join(sorted(NAMED))}")
     return NAMED[name](1.0 if gamma is None else gamma, degree, coef0)
-
-
-def kernel_of_rows(
-    kernel: Any,
-    d: int,
-    *,
-    gamma: float | None = None,
-    degree: float | None = None,
-    coef0: float | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Kernel:
-    """What an estimator's `kernel` means for tables of d columns: a kernel, a name, an expression or a function.
-
-    As in scikit-learn a function takes two rows and the options, and gamma is one over d where it is not given
-    ("chi2": 1).
-
-    Examples
-    --------
-    >>> kernel_of_rows("rbf", d=2), kernel_of_rows("0.5 * rbf(sigma=1) + linear()", d=2)
-    (RBF(length_scale=1.0), 0.5 * RBF(length_scale=1) + Linear())
-    """
-    if isinstance(kernel, Kernel) or type(kernel).__module__.startswith("sklearn.gaussian_process"):
-        return as_kernel(kernel)
-    if callable(kernel):
-        return FunctionKernel(kernel, dict(options or {}))
-    if kernel not in NAMED:
-        return parse(kernel)
-    given = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    known = {**(options or {}), **{name: value for name, value in given.items() if value is not None}}
-    default = 1.0 if kernel == "chi2" else 1.0 / d
-    return named_kernel(kernel, known.get("gamma", default), known.get("degree", 3), known.get("coef0", 1))
 
 
 class PairwiseKernel(Kernel):
