@@ -4,9 +4,9 @@ The defaults come first. The other settings are all combinations of the values t
 many or the card names ranges, a random sample: the range of every parameter is cut into as many slices as there are
 settings, and each slice is used once (a Latin hypercube), so that few settings cover every range. On large tables
 the settings are halved: all are tried on a part of the rows, the best third on three times as many, and so on; the last
-ones on all rows. On small tables the settings of an ensemble race: all are tried on the first inner fold, the best
-third on the others, too. A setting is only ever compared with others on the same rows. If the chosen value lies at an
-end of its range, values beyond that end are tried. Nothing here depends on a clock.
+ones on all rows. On small tables the settings of ensembles and kernel machines race: all are tried on the first inner
+fold, the best third on the others, too. A setting is only ever compared with others on the same rows. If the chosen
+value lies at an end of its range, values beyond that end are tried. Nothing here depends on a clock.
 
 Bergstra & Bengio (2012), Random search for hyper-parameter optimization; McKay, Beckman & Conover (1979) for Latin
 hypercubes; Karnin, Koren & Somekh (2013) and Jamieson & Talwalkar (2016) for successive halving; Maron & Moore (1994)

@@ -3,7 +3,7 @@
 Nested cross-validation: inner splits choose among the settings of a learner, outer splits test what was chosen, so the
 choice is part of what is tested. Every learner gets the same outer splits. The effort follows the number of rows:
 
-up to 5,000     2 repeats of 5 outer folds, 3 inner folds; settings of ensembles race over them
+up to 5,000     2 repeats of 5 outer folds, 3 inner folds; settings of costly methods race over them
 up to 50,000    5 outer folds, settings halved over rows
 above           3 outer folds, settings halved over rows, without methods whose time grows faster than n^1.5
 
@@ -100,7 +100,7 @@ class Plan:
     repeats: int = REPEATS
     inner_folds: int = INNER_FOLDS
     halving: bool = False  # are settings halved over rows?
-    racing: bool = False  # do the settings of ensembles race over the inner folds?
+    racing: bool = False  # do the settings of costly methods race over the inner folds?
     skipped: Mapping[str, str] = field(default_factory=dict)  # methods left out, and why
     options: Options = Options()
     budget: float | None = None  # seconds

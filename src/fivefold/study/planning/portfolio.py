@@ -98,8 +98,8 @@ class Learner:
 
     @property
     def costly(self) -> bool:
-        """Does a fit take long even on few rows? Ensembles fit many models."""
-        return self.method.chapter == "ensemble"
+        """Does a fit take long even on few rows? Ensembles fit many models; the time of others grows fast with rows."""
+        return self.method.chapter == "ensemble" or (self.growth or 0.0) >= 2
 
     @property
     def tries_logarithm(self) -> bool:
