@@ -25,6 +25,7 @@ from fivefold.study.running.blend import (
 )
 from fivefold.study.running.fold import evaluate_blend, evaluate_fold, tune, tune_and_fit
 from fivefold.study.running.journal import Journal
+from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.run import LearnerOutcome, make_workers, read_outcomes, run_pending
 from fivefold.study.tables.dataset import BadInput, load
 
@@ -256,3 +257,44 @@ def test_a_winning_blend_is_saved_and_the_number_of_workers_changes_no_byte(tmp_
     assert any(": numbers" in line for line in card["treatment"])
     page = (tmp_path / "1" / "report.md").read_text(encoding="utf-8")
     assert "Members of the blend" in page and "Chosen settings" in page
+
+
+def wines(n, rng):
+    """Three kinds of a thing, told apart by thirteen columns, as in a table of wines."""
+    y = rng.integers(0, 3, n)
+    means, mixing = np.random.default_rng(9).normal(size=(3, 13)), np.random.default_rng(8).normal(size=(13, 13)) / 12
+    spread = np.array([0.6, 1.0, 1.4])[y][:, None]
+    return 0.9 * means[y] + spread * rng.normal(size=(n, 13)) @ (np.eye(13) + mixing), y
+
+
+def test_few_rows_are_predicted_better_by_the_geometric_mean_than_by_the_arithmetic_one():
+    names = ["GaussianNB", "LogisticRegression", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "Blend"]
+    losses = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        (X, y), (new, truth) = wines(120, rng), wines(3_000, rng)
+        data = study_table(X, np.array(["a", "b", "c"])[y])
+        plan = make_plan(data, names, holdout=0, seed=seed)
+        model, _ = tune_and_fit(plan.coded(data), next(x for x in plan.learners if x.members), plan.rows, plan)
+        frame = study_table(new, truth).X
+        both = [model.set_params(method__voting=voting).predict_proba(frame) for voting in ("geometric", "soft")]
+        losses.append([-np.log(P[np.arange(len(truth)), truth]).mean() for P in both])
+    geometric, arithmetic = np.mean(losses, axis=0)
+    assert geometric < 0.95 * arithmetic
+
+
+def test_a_blend_of_few_noisy_rows_is_about_as_good_as_the_right_model():
+    """A linear target with as much noise as signal, as in diabetes: trees must not get weight by luck."""
+    names = ["Ridge", "Lasso", "BayesianRidge", "DecisionTreeRegressor", "Blend"]
+    ratios = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, new, w = rng.normal(size=(150, 8)), rng.normal(size=(2_000, 8)), rng.normal(size=8) / np.sqrt(8)
+        data = study_table(X, X @ w + rng.normal(size=150))
+        plan = make_plan(data, names, holdout=0, seed=seed)
+        blend, ridge = next(x for x in plan.learners if x.members), plan.learners[0]
+        frame = study_table(new, new @ w).X
+        models = [tune_and_fit(data, blend, plan.rows, plan)[0], fit_pipeline(data, ridge, {}, plan.rows, 0)]
+        errors = [np.sqrt(1 + np.mean((model.predict(frame) - new @ w) ** 2)) for model in models]  # noise included
+        ratios.append(errors[0] / errors[1])
+    assert np.mean(ratios) < 1.01 and max(ratios) < 1.03

@@ -9,7 +9,7 @@ greedy      start with the best member; add, again and again, the member (also o
 plausible   proportional to exp(-z_m^2 / 2), where z_m is by how many standard errors member m loses to the best one,
             row by row: members that cannot be told from the best count alike
 
-    w = (1 - t) greedy + t plausible        t = min(1, 1 / z^2)
+    w = (1 - t) greedy + t plausible        t = min(1, (CHANCE_LEAD / z)^2)
 
 where z is by how many standard errors the greedy blend beats the plausible one. On few rows greedy selection follows
 noise; there t is near 1, and on many rows it is near 0. Scores that are no means over rows take the greedy weights.
@@ -31,6 +31,7 @@ from fivefold.study.judging.score_intervals import PrecomputedModel
 
 MAX_ADDITIONS = 50  # members added in all; a weight is a multiple of 2 % or more
 MAX_IDLE_ADDITIONS = 10  # additions without a better mean after which to stop
+CHANCE_LEAD = 1.5  # standard errors by which greedy weights may win by chance: they were chosen on the same rows
 MIN_WEIGHT = 0.02  # members with less are left out: they would cost a fit, and hardly change a prediction
 
 
@@ -101,8 +102,8 @@ def blend_weights(
         own = np.array([score.row_losses(as_predictions(one, classes), y) for one in predictions])
         plausible = plausible_weights(own)
         greedy, even = (score.row_losses(answers(np.tensordot(w, members, 1)), y) for w in (shares, plausible))
-        z = max(1.0, standard_errors_apart(even - greedy))
-        shares = (1 - z**-2) * shares + z**-2 * plausible
+        t = (CHANCE_LEAD / max(CHANCE_LEAD, standard_errors_apart(even - greedy))) ** 2
+        shares = (1 - t) * shares + t * plausible
         shares = np.where(shares < min(MIN_WEIGHT, shares.max()), 0.0, shares)
     weights = {name: float(share / shares.sum()) for name, share in zip(inner, shares, strict=True) if share}
     ends = np.cumsum([len(part) for part in targets])[:-1]
