@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from fivefold.kernels import (
     RBF,
@@ -14,6 +15,7 @@ from fivefold.kernels import (
     DotProduct,
     ExpSineSquared,
     FunctionKernel,
+    Gram,
     Laplace,
     Linear,
     Mahalanobis,
@@ -168,3 +170,28 @@ def test_a_tensor_product_is_the_kernel_of_products_of_features():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     assert_allclose(RBF().on(["a", "c"])(frame), RBF()(X[:, [0, 2]]))
     assert_allclose(RBF().on("b")(frame), RBF()(X[:, [1]]))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [RBF([0.5] * 6), Matern(), Polynomial(), ChiSquared(), 2.0 * RBF() + WhiteKernel(), exp(Linear())],
+    ids=str,
+)
+def test_the_number_of_threads_changes_no_byte_of_a_kernel(kernel, monkeypatch):
+    draws = np.random.RandomState(8)
+    Z, W = draws.uniform(size=(700, 6)), draws.normal(size=(700, 700))
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+        with threadpool_limits(threads, "blas"):
+            K, pull = kernel.pullback(Z)
+            parts = (
+                kernel(Z),
+                K,
+                pull(W),
+                kernel(Z, Z[:30]),
+                Gram(kernel, Z) @ W[0],
+                Gram(kernel, Z).factor(0.1).solve(W[0]),
+            )
+        found.append([part.tobytes() for part in parts])
+    assert found[0] == found[1]

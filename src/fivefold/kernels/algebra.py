@@ -17,6 +17,7 @@ import numpy as np
 from fivefold.core.types import Array, Indices, Matrix, Vector
 from fivefold.kernels.base import Kernel, Objects, Pullback
 from fivefold.kernels.inner_product import integer_power
+from fivefold.kernels.log_parameters import sum_of_products
 
 
 class KernelOperator(Kernel):
@@ -109,7 +110,7 @@ class Product(KernelOperator):
         K, pull2 = self.k2.pullback(X, Y)
 
         def pull(W: Array) -> Vector:
-            first = [np.atleast_1d(scale * np.vdot(W, K))] if self.k1.n_dims else []
+            first = [np.atleast_1d(scale * sum_of_products(W, K))] if self.k1.n_dims else []
             return np.concatenate([*first, scale * pull2(W)])
 
         return scale * K, pull

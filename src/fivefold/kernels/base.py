@@ -25,7 +25,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.types import Array, Indices, Matrix, Vector
-from fivefold.kernels.log_parameters import Hyperparameter, hyperparameter, is_fixed, log_bounds, log_values
+from fivefold.kernels.log_parameters import (
+    Hyperparameter,
+    hyperparameter,
+    is_fixed,
+    log_bounds,
+    log_values,
+    sum_of_products,
+)
 
 Objects: TypeAlias = Any  # n things of the kind that a kernel compares: rows of a table, texts, graphs
 Pullback: TypeAlias = Callable[[Array], Vector]  # weights of the entries -> derivative by theta
@@ -90,7 +97,7 @@ class Kernel(ABC):
 
     def pullback(self, X: Objects, Y: Objects | None = None) -> tuple[Matrix, Pullback]:
         """The matrix, and what turns weights W of its entries into sum_ij W_ij dK_ij / dtheta."""
-        return self._gram(X, Y), lambda W: np.array([np.vdot(W, D) for D in self.gradient(X, Y)])
+        return self._gram(X, Y), lambda W: np.array([sum_of_products(W, D) for D in self.gradient(X, Y)])
 
     is_cheap: ClassVar[bool] = False  # can it be added to a matrix, or multiply one, without a matrix of its own?
 
@@ -104,7 +111,7 @@ class Kernel(ABC):
 
     def diag_pullback(self, X: Objects) -> tuple[Vector, Pullback]:
         """The diagonal, and what turns weights of its entries into the derivative by theta."""
-        return self.diag(X), lambda w: np.array([np.vdot(w, D) for D in self.diag_gradient(X)])
+        return self.diag(X), lambda w: np.array([sum_of_products(w, D) for D in self.diag_gradient(X)])
 
     # --- parameters
 

@@ -17,7 +17,7 @@ import numpy as np
 from fivefold.core.types import Array, Matrix, Vector
 from fivefold.kernels.base import Kernel, Objects, Pullback
 from fivefold.kernels.gram_blocks import as_rows, pairwise, product_block, squared_lengths
-from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds
+from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds, sum_of_products
 
 
 class InnerProductKernel(Kernel):
@@ -78,7 +78,7 @@ class InnerProductKernel(Kernel):
         return self.from_products(P.copy()), lambda W: (self._pulled(W, P), W * self._slope(P))
 
     def _pulled(self, W: Array, P: Array) -> Vector:
-        return np.array([np.vdot(W, D) for D in self._free_derivatives(P)])
+        return np.array([sum_of_products(W, D) for D in self._free_derivatives(P)])
 
 
 class Linear(InnerProductKernel):

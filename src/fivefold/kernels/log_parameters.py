@@ -73,3 +73,9 @@ def log_values(value: Scale) -> Vector:
 def log_bounds(found: Hyperparameter) -> Matrix:
     """The bounds of a free parameter in the vector."""
     return np.log(found.bounds)
+
+
+def sum_of_products(W: Array, D: Array) -> float:
+    """sum_ij W_ij D_ij, of weights and derivatives of entries; not by BLAS, whose threads would change the bytes."""
+    axes = "ij"[: W.ndim]
+    return float(np.einsum(f"{axes},{axes}->", W, D, dtype=np.float64))

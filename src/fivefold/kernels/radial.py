@@ -36,7 +36,7 @@ from fivefold.kernels.gram_blocks import (
     pairwise,
     sum_over_blocks,
 )
-from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds, Scale
+from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds, Scale, sum_of_products
 
 HALF_INTEGERS = (0.5, 1.5, 2.5)  # smoothness of a Matern kernel with a polynomial form
 
@@ -118,7 +118,7 @@ class RadialKernel(Kernel):
 
         def pull(W: Array) -> tuple[Vector, Matrix]:
             M = W * slope
-            return self._own(W, D, K, np.atleast_1d(-2.0 * np.vdot(M, D))), M / self._scale**2
+            return self._own(W, D, K, np.atleast_1d(-2.0 * sum_of_products(M, D))), M / self._scale**2
 
         return K, pull
 
@@ -126,7 +126,7 @@ class RadialKernel(Kernel):
         """The derivatives by the free parameters, that by the widths being known."""
         free = self._free()
         others = self._others(D, K) if set(free) - {self._width} else {}
-        found = [by_scale if name == self._width else np.atleast_1d(np.vdot(W, others[name])) for name in free]
+        found = [by_scale if name == self._width else np.atleast_1d(sum_of_products(W, others[name])) for name in free]
         return np.concatenate(found) if found else np.empty(0)
 
     def gradient(self, X: Objects, Y: Objects | None = None) -> Iterator[Matrix]:
@@ -177,7 +177,7 @@ class RadialKernel(Kernel):
 
 
 def _total(rows: slice, M: Matrix, D: Matrix) -> Vector:
-    return np.atleast_1d(np.vdot(M, D))
+    return np.atleast_1d(sum_of_products(M, D))
 
 
 def _column_sums(A: Table, B: Table) -> Callable[[slice, Matrix, Matrix], Vector]:

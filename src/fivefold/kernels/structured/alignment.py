@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fivefold.core.blas_threads import on_one_blas_thread
 from fivefold.core.types import Indices, Matrix, Rng, Vector
 from fivefold.kernels.base import Objects, count
 from fivefold.kernels.differences import each_pair
@@ -95,6 +96,7 @@ class EmpiricalKernelMap(StructuredKernel):
         """Similarities with the templates, (n, m)."""
         return np.asarray(self.similarity(X, self.templates), dtype=np.float64)
 
+    @on_one_blas_thread
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
         F = self.features(X)
         return F @ (F if Y is None else self.features(Y)).T

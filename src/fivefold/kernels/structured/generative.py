@@ -48,6 +48,7 @@ class FisherKernel(StructuredKernel):
         F[np.diag_indices_from(F)] += INFORMATION_RIDGE * max(float(np.trace(F)) / len(F), 1e-300)
         return solve_triangular(np.linalg.cholesky(F), U.T, lower=True).T
 
+    @on_one_blas_thread
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
         A = self._features(X)
         return A @ (A if Y is None else self._features(Y)).T
@@ -88,6 +89,7 @@ class MarginalisedKernel(Kernel):
     def is_stationary(self) -> bool:
         return False
 
+    @on_one_blas_thread
     def _shared(self, X: Objects, Y: Objects | None) -> Matrix:
         P = np.asarray(self.posterior(X), dtype=np.float64)
         return P @ (P if Y is None else np.asarray(self.posterior(Y), dtype=np.float64)).T
