@@ -123,6 +123,7 @@ class RunOptions:
 
     out: Path
     jobs: int | None = None
+    cluster: str | None = None  # the address of a Dask cluster, or local
     resume: bool = False
     overwrite: bool = False
     dry_run: bool = False
@@ -164,7 +165,8 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
         plan = _make_plan(asked, data) if journal is None else restore_plan(data, journal)
     cells = data.X.height * data.X.width * len(plan.learners)
     jobs = how.jobs or (1 if cells < ONE_WORKER_CELLS else cpu_count())
-    workers = stack.enter_context(make_workers(data, jobs))
+    workers = stack.enter_context(make_workers(data, jobs, how.cluster))
+    jobs = workers.jobs
     if journal is None:
         start, single = time.monotonic(), sum(not learner.members for learner in plan.learners)
         with progress_bar(single, title="timing the learners on few rows") as tick:

@@ -47,6 +47,10 @@ def study(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Run the folds on a Dask cluster: its address, or local; the results are the same."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report, the model and the journal.")] = Path(
         "fivefold-study"
@@ -96,6 +100,7 @@ def study(
         how = RunOptions(
             out=out,
             jobs=jobs,
+            cluster=cluster,
             resume=resume,
             overwrite=overwrite,
             dry_run=dry_run,

@@ -17,7 +17,9 @@ import numpy as np
 from fivefold.core.types import Table
 
 T = TypeVar("T")
-COPIES = 8  # copies of a chunk that are in memory at a time: as read, as columns, as a matrix, read ahead, temporaries
+COPIES = (
+    16  # copies of a chunk in memory at a time: as read, as columns, as a matrix, read ahead, freed but not returned
+)
 MIN_CHUNK_ROWS = 1000  # rows per chunk, at least, however wide the table
 MAX_CHUNK_ROWS = 1_000_000  # rows per chunk, at most: larger ones are no faster
 TEXT_BYTES = 64  # assumed for a value of text

@@ -23,6 +23,7 @@ from fivefold.study.planning.plan import FitCost, Plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import Split
 from fivefold.study.running.budget import fold_seconds, fold_time_limit, measure_cost
+from fivefold.study.running.cluster_pool import ClusterPool
 from fivefold.study.running.fold import FoldResult, evaluate_blend, evaluate_fold
 from fivefold.study.running.journal import Journal, JournalEntry
 from fivefold.study.running.setting_search import DroppedSetting
@@ -76,9 +77,12 @@ class LearnerOutcome:
     late: bool = False  # was it stopped by its time limit?
 
 
-def make_workers(data: Data, jobs: int) -> WorkerPool:
-    """Workers that hold the data, for `measure_costs` and `run_pending`."""
-    return WorkerPool(_call_task, data, jobs)
+def make_workers(data: Data, jobs: int, cluster: str | None = None) -> WorkerPool:
+    """Workers that hold the data, for `measure_costs` and `run_pending`: processes, or those of a Dask cluster."""
+    if cluster is None:
+        return WorkerPool(_call_task, data, jobs)
+    pool: Any = ClusterPool(_call_task, data, cluster, jobs)  # it has the methods of the other
+    return pool
 
 
 def measure_costs(
