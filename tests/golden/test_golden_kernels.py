@@ -10,6 +10,7 @@ from fivefold.kernels import (
     KernelLimit,
     Linear,
     Mahalanobis,
+    MahalanobisLinear,
     Polynomial,
     PowerSeries,
     RankOne,
@@ -72,6 +73,7 @@ def test_a_covariance_gives_every_gaussian_kernel_and_the_linear_one():
     L = np.linalg.cholesky(P)
     product = gauge(X) * exp(Linear())(X @ L)  # the factors of the proof that it is a kernel
     assert_allclose(Mahalanobis(S)(X), product, rtol=1e-10)
+    assert_allclose(MahalanobisLinear(S)(X), X @ P @ X.T, rtol=1e-9, atol=1e-9)
     assert np.linalg.matrix_rank(gauge(X)) == 1
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from kernel_samples import ANY, VALID, X, Y
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
@@ -11,69 +12,20 @@ from fivefold.kernels import (
     RBF,
     ChiSquared,
     ConstantKernel,
-    DistanceKernel,
-    DotProduct,
     ExpSineSquared,
     FunctionKernel,
     Gram,
     Laplace,
     Linear,
-    Mahalanobis,
     Matern,
-    PairwiseKernel,
     Polynomial,
     PowerSeries,
     RationalQuadratic,
-    Sigmoid,
     WhiteKernel,
     exp,
     parse,
     tensor_product,
 )
-
-rng = np.random.RandomState(16)
-X = rng.uniform(0.1, 2.0, size=(11, 3))
-Y = rng.uniform(0.1, 2.0, size=(6, 3))
-
-VALID = [
-    RBF(0.7),
-    RBF([1.0, 2.0, 0.5]),
-    Mahalanobis(np.cov(X.T)),
-    Matern(1.3, nu=0.5),
-    Matern([1.0, 2.0, 3.0], nu=0.5),
-    Matern(),
-    Matern([1.0, 2.0, 0.4], nu=2.5),
-    Matern(nu=1.1),
-    Matern(nu=np.inf),
-    RationalQuadratic(1.3, 0.7),
-    ExpSineSquared(1.2, 1.7).on([1]),
-    Linear(),
-    DotProduct(2.0),
-    Polynomial(2),
-    Polynomial(3, 0.5, 2.0, coef0_bounds=(1e-3, 10.0)),
-    ConstantKernel(3.0),
-    WhiteKernel(2.0),
-    Laplace(2.0),
-    Laplace([1.0, 2.0, 3.0]),
-    ChiSquared(0.8),
-    DistanceKernel(scale=1.5),
-    DistanceKernel("cityblock"),
-    2.0 * RBF(1.5, length_scale_bounds="fixed") + WhiteKernel(0.1),
-    RBF() * Matern(2.0) * 3.0,
-    2.0 * (RBF() + (Matern() + 1.0)) ** 2,
-    ConstantKernel(2.0) * ConstantKernel(3.0),
-    exp(0.3 * Linear()),
-    PowerSeries(RBF(2.0), [1.0, 0.0, 3.0]),
-    PowerSeries(0.9 * RBF(), "geometric"),
-    PowerSeries(Matern(), "cosh"),
-    Polynomial(2).normalised(),
-    RBF(1.5).of(Polynomial(2, 0.5)),
-    Matern(1.1, nu=0.5).of(Linear()),
-    Polynomial(2).of(RBF(1.5)),
-    RBF(2.0).on([0, 1]) * Polynomial(2).on([2]),
-    *(PairwiseKernel(0.7, metric=name) for name in ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")),
-]
-ANY = [*VALID, Sigmoid(0.1, 0.2, coef0_bounds=(0.1, 1.0)), ExpSineSquared(1.2, 1.7)]
 
 
 @pytest.mark.parametrize("kernel", ANY, ids=str)

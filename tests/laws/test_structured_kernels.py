@@ -2,22 +2,36 @@
 
 import numpy as np
 import pytest
+from kernel_samples import (
+    ANY,
+    DNA,
+    GRAPHS,
+    MIXTURE,
+    PATH,
+    RING,
+    ROWS,
+    STRINGS,
+    STRUCTURED,
+    TEXTS,
+    TREES,
+    TRIANGLE,
+    TWO_TRIANGLES,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import structured_kernels as oracle
 
-from fivefold.kernels import RBF, Linear, parse
+from fivefold.kernels import parse
+from fivefold.kernels.algebra import CompoundKernel
+from fivefold.kernels.base import KERNELS, Kernel
+from fivefold.kernels.kernel_parameter import PrecomputedKernel
 from fivefold.kernels.structured import (
     AlignmentScore,
     DeltaKernel,
     DiffusionKernel,
     EditDistance,
     EmpiricalKernelMap,
-    FisherKernel,
-    MarginalisedKernel,
     MismatchKernel,
     RandomWalkKernel,
-    SetKernel,
-    SharedElements,
     SharedPaths,
     SharedWords,
     SpectrumKernel,
@@ -31,62 +45,16 @@ from fivefold.kernels.structured import (
 )
 from fivefold.mixture import GaussianMixture
 
-rng = np.random.RandomState(4)
-STRINGS = ["", "a", "abab", "baba", *("".join(rng.choice(list("acgt"), size=n)) for n in (3, 9, 14, 20, 70, 130))]
-DNA = [s.upper() for s in STRINGS[4:9]]
-TEXTS = ["the cat sat", "A cat, a dog!", "dogs and cats", "", "sat sat sat"]
+
+def holds_function(kernel):
+    """Is one of its parameters a function, whose name alone is printed?"""
+    return any(callable(value) and not isinstance(value, Kernel) for value in vars(kernel).values())
 
 
-def graph(n, seed, kinds=2):
-    draws = np.random.RandomState(seed)
-    A = np.triu(draws.uniform(size=(n, n)) < 0.35, 1)
-    return (A + A.T).astype(float), draws.randint(kinds, size=n).tolist()
+named = [type(kernel).__name__ for kernel, _ in STRUCTURED]
 
 
-GRAPHS = [graph(n, seed) for seed, n in enumerate((1, 2, 4, 5, 6, 7, 7))]
-TREES = [
-    ("S", ("NP", "we"), ("VP", ("V", "ran"), ("NP", "home"))),
-    ("S", ("NP", "we"), ("VP", "ran")),
-    ("S", ("NP", ("D", "the"), ("N", "dog")), ("VP", ("V", "ran"), ("NP", "home"))),
-    "leaf",
-    ("NP", "we"),
-]
-SETS = [{1, 2}, {2, 3, 4}, set(), {4}, {1, 2, 3, 4, 5}]
-BAGS = [[[1.0, 2.0], [0.0, 1.0]], [[1.0, 1.0]], [[2.0, 0.0], [1.0, 3.0], [0.5, 0.5]]]
-ROWS = rng.normal(size=(12, 2))
-PATH, TRIANGLE = [[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-RING = np.roll(np.eye(6), 1, axis=1) + np.roll(np.eye(6), -1, axis=1)
-TWO_TRIANGLES = np.kron(np.eye(2), TRIANGLE)
-MIXTURE = GaussianMixture(2, random_state=0).fit(ROWS)
-CASES = [
-    (SpectrumKernel(2), STRINGS),
-    (SpectrumKernel(3, binary=True), STRINGS),
-    (SpectrumKernel(40), STRINGS),
-    (MismatchKernel(3), DNA),
-    (SubsequenceKernel(2), STRINGS),
-    (SharedWords(), TEXTS),
-    (DeltaKernel(), STRINGS),
-    (EmpiricalKernelMap(EditDistance(), STRINGS[:4]), STRINGS),
-    (EmpiricalKernelMap(AlignmentScore(), STRINGS[4:8]), STRINGS),
-    (WeisfeilerLehman(2), GRAPHS),
-    (WeisfeilerLehman(2, "edge"), GRAPHS),
-    (WeisfeilerLehman(1, "shortest_path"), GRAPHS),
-    (SharedPaths(3), GRAPHS),
-    (RandomWalkKernel(0.05, 4), GRAPHS),
-    (DiffusionKernel(GRAPHS[4][0], 0.7), [0, 1, 2, 4, 5]),
-    (TreeKernel(), TREES),
-    (TreeKernel(subset_trees=False), TREES),
-    (SharedElements(), SETS),
-    (SharedElements(share=True), SETS),
-    (SetKernel(RBF(1.5)), BAGS),
-    (SetKernel(Linear(), mean=True), BAGS),
-    (FisherKernel(mixture_scores(MIXTURE), ROWS), ROWS),
-    (MarginalisedKernel(MIXTURE.predict_proba, RBF()), ROWS),
-]
-named = [type(kernel).__name__ for kernel, _ in CASES]
-
-
-@pytest.mark.parametrize(("kernel", "X"), CASES, ids=named)
+@pytest.mark.parametrize(("kernel", "X"), STRUCTURED, ids=named)
 def test_structured_kernels_are_kernels(kernel, X):
     K = kernel(X)
     assert_array_equal(K, K.T)
@@ -103,11 +71,7 @@ def test_structured_kernels_are_kernels(kernel, X):
         assert_allclose(D, (up(X) - down(X)) / (2 * step), rtol=1e-5, atol=1e-8)
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [k for k, _ in CASES if not isinstance(k, FisherKernel | MarginalisedKernel | EmpiricalKernelMap)],
-    ids=str,
-)
+@pytest.mark.parametrize("kernel", [k for k, _ in STRUCTURED if not holds_function(k)], ids=str)
 def test_structured_kernels_are_the_values_of_what_they_print(kernel):
     assert parse(repr(kernel)) == kernel
 
@@ -233,3 +197,13 @@ def test_fisher_scores_are_derivatives_of_the_log_likelihood():
                 moved.means_ = means
                 values.append(moved.score_samples(ROWS))
             assert_allclose(scores[:, 2 + 2 * k + j], (values[0] - values[1]) / (2 * step), rtol=1e-5, atol=1e-7)
+
+
+def test_every_kernel_is_among_the_samples_of_the_laws():
+    def kinds(kernel):
+        return {type(kernel)}.union(*(kinds(part) for _, part in kernel._children()))
+
+    asked = set().union(*(kinds(kernel) for kernel in [*ANY, *(kernel for kernel, _ in STRUCTURED)]))
+    ours = {cls for cls in KERNELS.values() if cls.__module__.startswith("fivefold.")}
+    elsewhere = {CompoundKernel, PrecomputedKernel}  # several matrices, and the matrix itself
+    assert {cls.__name__ for cls in ours - asked - elsewhere if not cls.__abstractmethods__} == set()

@@ -29,6 +29,7 @@ from fivefold.kernels.expression import parse as parse
 from fivefold.kernels.gram import Gram as Gram
 from fivefold.kernels.inner_product import DotProduct as DotProduct
 from fivefold.kernels.inner_product import Linear as Linear
+from fivefold.kernels.inner_product import MahalanobisLinear as MahalanobisLinear
 from fivefold.kernels.inner_product import Polynomial as Polynomial
 from fivefold.kernels.inner_product import Sigmoid as Sigmoid
 from fivefold.kernels.named_kernels import PairwiseKernel as PairwiseKernel

@@ -10,6 +10,7 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import issparse
 
 from fivefold.core.parallel import map_items
@@ -113,6 +114,18 @@ def distance_block(X: Table, Y: Table | None) -> Block:
 def distances(X: Table, Y: Table | None) -> Matrix:
     """The squared distances of rows as one matrix; without Y symmetric, with a diagonal of zeros."""
     return pairwise(distance_block(X, Y), X, Y)
+
+
+def whitened(X: Table, covariance: Any) -> Table:  # an array (d, d)
+    """Rows L^-1 x with L L' = covariance: their inner products are x' S^-1 y."""
+    S = np.atleast_2d(np.asarray(covariance, dtype=np.float64))
+    if S.shape != (X.shape[1], X.shape[1]):
+        raise ValueError(f"the covariance has shape {S.shape}, and the rows have {X.shape[1]} columns")
+    try:
+        L = cholesky(S, lower=True)
+    except np.linalg.LinAlgError as error:
+        raise ValueError("the covariance is not positive definite: add a ridge to its diagonal") from error
+    return np.ascontiguousarray(solve_triangular(L, densified(X).T, lower=True).T.astype(X.dtype, copy=False))
 
 
 def squared_lengths(X: Table) -> Vector:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array, Matrix, Vector
+from fivefold.core.types import Array, Matrix, Table, Vector
 from fivefold.kernels.base import Kernel, Objects, Pullback
-from fivefold.kernels.gram_blocks import as_rows, pairwise, product_block, squared_lengths
+from fivefold.kernels.gram_blocks import as_rows, pairwise, product_block, squared_lengths, whitened
 from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds, sum_of_products
 
 
@@ -47,16 +47,20 @@ class InnerProductKernel(Kernel):
 
         return Composition(self, base)
 
+    def _rows(self, X: Objects) -> Table:
+        """The rows whose inner products count."""
+        return as_rows(X)
+
     def _products(self, X: Objects, Y: Objects | None) -> Matrix:
-        A, B = as_rows(X), None if Y is None else as_rows(Y)
+        A, B = self._rows(X), None if Y is None else self._rows(Y)
         return pairwise(product_block(A, B), A, B)
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
-        A, B = as_rows(X), None if Y is None else as_rows(Y)
+        A, B = self._rows(X), None if Y is None else self._rows(Y)
         return pairwise(product_block(A, B), A, B, self.from_products)
 
     def diag(self, X: Objects) -> Vector:
-        return self.from_products(squared_lengths(as_rows(X)))
+        return self.from_products(squared_lengths(self._rows(X)))
 
     def _free_derivatives(self, P: Array) -> Iterator[Array]:
         found = self._derivatives(P) if self._free() else {}
@@ -67,7 +71,7 @@ class InnerProductKernel(Kernel):
             yield from self._free_derivatives(self._products(X, Y))
 
     def diag_gradient(self, X: Objects) -> Iterator[Vector]:
-        yield from self._free_derivatives(squared_lengths(as_rows(X)))
+        yield from self._free_derivatives(squared_lengths(self._rows(X)))
 
     def pullback(self, X: Objects, Y: Objects | None = None) -> tuple[Matrix, Pullback]:
         P = self._products(X, Y)
@@ -95,6 +99,15 @@ class Linear(InnerProductKernel):
 
     def _slope(self, P: Array) -> Array:
         return np.ones_like(P)
+
+
+class MahalanobisLinear(Linear):
+    """x' S^-1 y with a covariance S: the linear kernel of whitened rows."""
+
+    covariance: Any  # (d, d), symmetric and positive definite
+
+    def _rows(self, X: Objects) -> Table:
+        return whitened(as_rows(X), self.covariance)
 
 
 class DotProduct(InnerProductKernel):

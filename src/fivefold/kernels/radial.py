@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 from scipy.special import gamma as gamma_function
 from scipy.special import kv
 
@@ -35,6 +34,7 @@ from fivefold.kernels.gram_blocks import (
     distances,
     pairwise,
     sum_over_blocks,
+    whitened,
 )
 from fivefold.kernels.log_parameters import DEFAULT_BOUNDS, Bounds, Scale, sum_of_products
 
@@ -248,17 +248,7 @@ class Mahalanobis(RadialKernel):
         return 1.0
 
     def _scaled(self, X: Objects) -> Table:
-        X = as_rows(X)
-        S = np.atleast_2d(np.asarray(self.covariance, dtype=np.float64))
-        if S.shape != (X.shape[1], X.shape[1]):
-            raise ValueError(f"the covariance has shape {S.shape}, and the rows have {X.shape[1]} columns")
-        try:
-            L = cholesky(S, lower=True)
-        except np.linalg.LinAlgError as error:
-            raise ValueError(
-                "the covariance is not positive definite: some direction has no spread; add a ridge"
-            ) from error
-        return np.ascontiguousarray(solve_triangular(L, densified(X).T, lower=True).T.astype(X.dtype, copy=False))
+        return whitened(as_rows(X), self.covariance)
 
     def _profile(self, D: Matrix) -> Matrix:
         D *= -0.5
