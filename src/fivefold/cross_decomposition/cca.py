@@ -42,7 +42,7 @@ class CCA(PartialLeastSquares, keywords="scale max_iter tol copy"):
             "The pair of the largest singular value is the first; take its scores out of both tables, and go on.",
         ),
         source="Hotelling (1936); Wegelin (2000)",
-        see_also=("PLSCanonical", "PLSSVD", "PLSRegression"),
+        see_also=("KernelCCA", "PLSCanonical", "PLSSVD", "PLSRegression"),
         given={"n_components": 1},
     )
 

@@ -162,7 +162,7 @@ class KernelPCA(Transformer):
             "If asked, learn the way back by ridge regression on the coordinates.",
         ),
         source="Schoelkopf, Smola & Mueller (1998); Bakir, Weston & Schoelkopf (2004)",
-        see_also=("PCA", "KernelSVD"),
+        see_also=("PCA", "KernelSVD", "KernelLDA"),
         variants=(
             {"kernel": "rbf", "n_components": 2, "fit_inverse_transform": True},
             {"kernel": "poly", "n_components": 2, "eigen_solver": "arpack"},

@@ -2,3 +2,6 @@
 
 from fivefold.gaussian_process.gp_classifier import GaussianProcessClassifier as GaussianProcessClassifier
 from fivefold.gaussian_process.gp_regressor import GaussianProcessRegressor as GaussianProcessRegressor
+from fivefold.gaussian_process.sparse_gp_regressor import (
+    SparseGaussianProcessRegressor as SparseGaussianProcessRegressor,
+)

@@ -148,7 +148,7 @@ class GaussianProcessRegressor(
             "Its variance is that of the prior less what the training rows say.",
         ),
         source="Rasmussen & Williams (2006)",
-        see_also=("GaussianProcessClassifier",),
+        see_also=("SparseGaussianProcessRegressor", "GaussianProcessClassifier", "KernelRidge"),
         variants=({"normalize_y": True, "alpha": 0.1},),
         growth=3.0,
     )

@@ -69,6 +69,12 @@ def fix_signs(rows: AnyArray) -> AnyArray:
     return xp.where(xp.take_along_axis(rows, largest, axis=1) < 0, -rows, rows)
 
 
+def largest_positive(scores: Array) -> Array:
+    """For each column of scores the sign that makes the largest in size positive: the rows decide, not a routine."""
+    largest = np.take_along_axis(scores, np.abs(scores).argmax(axis=0)[None], axis=0)[0]
+    return np.where(largest < 0, -1.0, 1.0)
+
+
 def rayleigh_quotient(A: Array, x: Array) -> float:
     """x^T A x / x^T x: an eigenvalue at an eigenvector, between the extreme eigenvalues elsewhere."""
     return float(x @ (A @ x) / (x @ x))
