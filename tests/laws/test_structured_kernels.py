@@ -30,6 +30,7 @@ from fivefold.kernels.structured import (
     DiffusionKernel,
     EditDistance,
     EmpiricalKernelMap,
+    Graph,
     MismatchKernel,
     RandomWalkKernel,
     SharedPaths,
@@ -133,6 +134,27 @@ def test_three_nodes_in_a_path_and_in_a_triangle():
     terms = [WeisfeilerLehman(h)([PATH], [TRIANGLE])[0, 0] for h in (0, 1, 2)]
     assert terms == [9, 12, 12]
     assert WeisfeilerLehman(1, start=1)([PATH], [TRIANGLE])[0, 0] == 3
+
+
+def test_graphs_of_networkx_and_odd_graphs_are_read():
+    class Nodes(list):
+        def __call__(self, data):
+            return [(node, {"label": node[0]}) for node in self]
+
+    class Network:
+        nodes, edges = Nodes(["a1", "b1", "b2"]), [("a1", "b1"), ("b1", "b2")]
+
+    found = Graph.of(Network())
+    assert list(found.labels) == ["a", "b", "b"]
+    assert_array_equal(found.adjacency.toarray(), PATH)
+    with pytest.raises(ValueError, match="3 nodes and 2 labels"):
+        Graph.of(PATH, ["a", "b"])
+    with pytest.raises(ValueError, match=r"got shape \(2, 3\)"):
+        Graph.of(np.ones((2, 3)))
+    assert_array_equal(SpectrumKernel(2)(["", ""]), np.zeros((2, 2)))
+    assert_array_equal(WeisfeilerLehman(2, "edge")([np.zeros((2, 2))]), [[0]])
+    with pytest.raises(ValueError, match="lower m or k"):
+        MismatchKernel(12, m=6, letters=20)(STRINGS[5:])
 
 
 def test_the_isomorphism_test_refutes_or_does_not():

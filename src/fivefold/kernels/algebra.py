@@ -95,8 +95,9 @@ class Product(KernelOperator):
         yield from (self.k1.diag(X) * d for d in self.k2.diag_gradient(X))
 
     def pullback(self, X: Objects, Y: Objects | None = None) -> tuple[Matrix, Pullback]:
-        if (scale := _constant(self.k1)) is not None:
-            return self._scaled_pullback(scale, X, Y)
+        first, second = self._in_order()
+        if (scale := _constant(second)) is not None:
+            return self._scaled_pullback(first, scale, X, Y)
         (K1, pull1), (K2, pull2) = self.k1.pullback(X, Y), self.k2.pullback(X, Y)
 
         def pull(W: Array) -> Vector:
@@ -105,15 +106,17 @@ class Product(KernelOperator):
 
         return K1 * K2, pull
 
-    def _scaled_pullback(self, scale: float, X: Objects, Y: Objects | None) -> tuple[Matrix, Pullback]:
+    def _scaled_pullback(self, other: Kernel, scale: float, X: Objects, Y: Objects | None) -> tuple[Matrix, Pullback]:
         """A number times a kernel: no matrix of the number is made."""
-        K, pull2 = self.k2.pullback(X, Y)
+        K, pull = other.pullback(X, Y)
+        scaled = scale * K
+        constant = self.k2 if other is self.k1 else self.k1
 
-        def pull(W: Array) -> Vector:
-            first = [np.atleast_1d(scale * sum_of_products(W, K))] if self.k1.n_dims else []
-            return np.concatenate([*first, scale * pull2(W)])
+        def both(W: Array) -> Vector:
+            parts = [np.array([sum_of_products(W, scaled)] if constant.n_dims else []), scale * pull(W)]
+            return np.concatenate(parts if other is self.k2 else parts[::-1])
 
-        return scale * K, pull
+        return scaled, both
 
 
 def _constant(kernel: Kernel) -> float | None:

@@ -53,14 +53,11 @@ class CountKernel(StructuredKernel):
         return np.asarray(F.multiply(F).sum(axis=1)).ravel() if issparse(F) else np.einsum("ij,ij->i", F, F)
 
 
-def counts(rows: Indices, features: Indices, n: int, size: int, weights: Vector | None = None) -> Table:
+def counts(rows: Indices, features: Indices, n: int, size: int) -> Table:
     """How often each of n objects has each of `size` features, from one entry per occurrence."""
     if size * n <= DENSE_RATIO * len(rows):
-        return (
-            np.bincount(rows * size + features, weights=weights, minlength=n * size).reshape(n, size).astype(np.float64)
-        )
-    data = np.ones(len(rows)) if weights is None else weights
-    return csr_array((data, (rows, features)), shape=(n, size))
+        return np.bincount(rows * size + features, minlength=n * size).reshape(n, size).astype(np.float64)
+    return csr_array((np.ones(len(rows)), (rows, features)), shape=(n, size))
 
 
 def presence(F: Table) -> Table:

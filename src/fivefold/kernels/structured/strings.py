@@ -20,6 +20,7 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from fivefold.core.types import Indices, Matrix, Table, Vector
 from fivefold.kernels.base import Objects
@@ -27,6 +28,7 @@ from fivefold.kernels.structured.base import CountKernel, StructuredKernel, coun
 from fivefold.kernels.structured.sequence_loops import subsequence_row
 
 MAX_CODE = 2**62  # a k-gram in base A is an int64 up to here; longer ones are numbered step by step
+MAX_NEIGHBOURS = 10**8  # neighbours of k-grams that are held together, at most
 WORD = re.compile(r"\w+")
 
 
@@ -125,9 +127,19 @@ class MismatchKernel(SpectrumKernel):
             raise ValueError(f"{self.letters} letters to the power k={self.k} are too many k-grams: lower k")
         grams, rows, _ = k_grams(text, self.k, self.letters)
         found, place = np.unique(grams, return_inverse=True)
+        if (entries := len(found) * self.neighbourhood) > MAX_NEIGHBOURS:
+            raise ValueError(
+                f"{len(found)} k-grams with {self.neighbourhood} neighbours each are {entries} numbers: lower m or k"
+            )
         near = self._neighbours(found)
-        every = near[place]  # (occurrences, neighbours)
-        return self._counted(every.ravel(), np.repeat(rows, near.shape[1]), self.letters**self.k, len(objects))
+        numbers, columns = np.unique(near, return_inverse=True)
+        spread = csr_array(
+            (np.ones(near.size), columns.ravel(), near.shape[1] * np.arange(len(found) + 1)),
+            shape=(len(found), len(numbers)),
+        )
+        occurring = csr_array((np.ones(len(rows)), (rows, place)), shape=(len(objects), len(found)))
+        F = occurring @ spread
+        return presence(F) if self.binary else F
 
     def _neighbours(self, grams: Indices) -> Indices:
         """All k-grams within m substitutions of each, (grams, sum_i C(k, i) (letters - 1)^i)."""
