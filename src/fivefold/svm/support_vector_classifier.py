@@ -12,7 +12,7 @@ Cortes & Vapnik (1995); Schoelkopf, Smola, Williamson & Bartlett (2000); Chang &
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from itertools import combinations
 from typing import Any, Literal, Self, cast
 
@@ -44,7 +44,7 @@ from fivefold.core.types import (
 )
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
 from fivefold.svm.support.base import Cost, Finite, Gamma, KernelMachine, KernelName, Share, StepLimit, step_reports
-from fivefold.svm.support.dual_problems import nu_margin, soft_margin
+from fivefold.svm.support.dual_problems import nu_margin, soft_margin, squared_margin
 from fivefold.svm.support.expansion import SupportExpansion
 from fivefold.svm.support.pairwise_training import PairMachine, PairTraining, class_layout, pair_weights
 from fivefold.svm.support.platt_scaling import couple_pairs, sigmoid
@@ -223,6 +223,8 @@ class SVC(KernelClassifier):
     ----------
     C
         weight of the errors relative to the smoothness of the boundary; infinite for none at all (a hard margin).
+    loss
+        of a row at distance x beyond its margin: "hinge", x; "squared_hinge", x^2 / 2, the two-norm soft margin.
 
     Attributes
     ----------
@@ -267,6 +269,7 @@ class SVC(KernelClassifier):
     decision_function_shape: Literal["ovr", "ovo"] = "ovr"
     break_ties: bool = False
     random_state: Seed = None
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
 
     card = Card(
         applications=("classification",),
@@ -280,13 +283,21 @@ class SVC(KernelClassifier):
         ),
         source="Cortes & Vapnik (1995); Platt (1998); Fan, Chen & Lin (2005)",
         see_also=("LinearSVC",),
-        variants=({"kernel": "linear"}, {"kernel": "poly", "degree": 2, "coef0": 1.0, "class_weight": "balanced"}),
+        variants=(
+            {"kernel": "linear"},
+            {"kernel": "poly", "degree": 2, "coef0": 1.0, "class_weight": "balanced"},
+            {"loss": "squared_hinge"},
+        ),
         search={"C": SearchRange(0.1, 100.0), "gamma": SearchRange(0.05, 5.0, per_column=True)},
         portfolio=True,
         growth=2.0,
     )
 
     def _dual(self, sign: Doubles, w: Doubles) -> KernelDual:
+        if self.loss == "squared_hinge" and np.isfinite(self.C):
+            held = np.where(w > 0, w, np.inf)  # rows of a fold left out have weight zero, and a box of width zero
+            dual = squared_margin(sign, float(self.C), held)
+            return dual if (w > 0).all() else replace(dual, low=dual.low * (w > 0), high=dual.high * (w > 0))
         return soft_margin(sign, float(self.C), w)
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import lapack, lstsq
 
 from fivefold.core.types import Doubles, Indices, Matrix
-from fivefold.optim.dual.kernel_dual import NO_BOUND, KernelDual
+from fivefold.optim.dual.kernel_dual import KernelDual
+from fivefold.optim.dual.smo_loops import NO_BOUND
 
 MAX_ROUNDS = 300  # solutions of the system, each with other multipliers inside the box
 MAX_IDLE_ROUNDS = 8  # rounds in a row that hit no bound and do not lower the violation

@@ -66,6 +66,11 @@ class KernelDual:
         """Where the groups end."""
         return np.array([g.stop for g in self.group_slices])
 
+    @cached_property
+    def may_diverge(self) -> bool:
+        """Can the objective fall without end?"""
+        return self.ridge is None and not bool(self._is_bounded.all())
+
     def slopes(self, b: Doubles, f: Doubles) -> tuple[Doubles, Doubles]:
         """u and l; -inf and inf where a multiplier may not rise or fall."""
         e = self.tube_width
@@ -113,9 +118,10 @@ class KernelDual:
             return float("inf")
         reach = np.where(bounded, np.maximum(self.high * (r - e), self.low * (r + e)).clip(min=0.0), 0.0)
         loose = r + self.ridge * b  # the residual without R
-        side = np.where(self.high > 0, loose, -loose).clip(min=0.0)
-        squared = 0.5 * (side - self.ridge * np.abs(b)) ** 2 / self.ridge
-        return float(np.where(bounded, reach - here, squared + (side - np.abs(loose)).clip(min=0.0)).sum())
+        side = np.where(self.high > 0, loose, -loose)
+        ridge = np.where(bounded, 1.0, self.ridge)
+        squared = 0.5 * (side.clip(min=0.0) - ridge * np.abs(b)) ** 2 / ridge + (-side).clip(min=0.0) * np.abs(b)
+        return float(np.where(bounded, reach - here, squared).sum())
 
 
 @dataclass(frozen=True)
@@ -174,8 +180,9 @@ class DualSolution:
     violation: float
     steps: int
     rows_made: int
-    reason: str  # "converged", "max_iter", "interrupted", "stopped"
+    reason: str  # "converged", "max_iter", "interrupted", "stopped", "unbounded"
     squared_norm: float = 0.0  # b'Gb
+    indefinite: bool = False  # was a curvature below zero met?
 
 
 def _offset(u: Array, down: Array, free: Mask) -> float:

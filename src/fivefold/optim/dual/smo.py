@@ -25,6 +25,7 @@ from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
 from fivefold.optim.dual.smo_loops import (
     CHUNK_COLUMNS,
     CONVERGED,
+    INDEFINITE,
     ROWS_MISSING,
     STEPS,
     WANTED,
@@ -42,11 +43,14 @@ from fivefold.optim.dual.smo_loops import (
 BATCH_ROWS = 8  # rows made at a time, on all threads
 WHOLE_MATRIX_ROWS = 500  # up to this many, all rows are made at the start
 EXACT_ROWS = 2000  # up to this many, rows are float64 and the multipliers are polished
+NARROW_TOLERANCE = 1e-4  # smaller tolerances need rows in float64: float32 leaves the objective six digits
 SHRINK_STEPS = 1000  # steps between two attempts to set multipliers aside
 SHRINK_SHARE = 0.9  # columns are dropped if at most this share stays
 MIN_CURVATURE = {8: 1e-12, 4: 1e-7}  # along a pair, as a share of the largest entry, by the bytes of an entry
 ROUNDING = {8: 1e-12, 4: 1e-6}  # the least tolerance, as a share of the largest target, by the bytes of an entry
+MIN_SQUARED_MARGIN = 1e-10  # as a share of the largest entry: below it the classes count as not separable
 NO_STEP_LIMIT = 1 << 62
+MAX_STEPS, MAX_STEPS_PER_ROW = 3_000_000, 1000  # without a limit of the caller: columns of unlike scale never converge
 MONITOR_STEPS = 10_000  # steps between two reports
 MAX_TIGHTENINGS = 8  # of the tolerance by ten, until the duality gap is small enough
 MIN_TIGHTENING_STEPS = 1000  # a tightening takes at most as many steps as the descent took before, and this many
@@ -56,9 +60,9 @@ _FORMS: dict[tuple[str, int], Callable[..., int]] = {}
 Monitor = Callable[[Doubles, float], bool]  # the multipliers and the violation; True ends the descent
 
 
-def row_type(n: int) -> np.dtype[np.float64] | np.dtype[np.float32]:
-    """The type of rows for a problem of this size."""
-    return np.dtype(np.float64) if n <= EXACT_ROWS else np.dtype(np.float32)
+def row_type(n: int, tol: float) -> np.dtype[np.float64] | np.dtype[np.float32]:
+    """The type of rows for a problem of this size, to be solved to this tolerance."""
+    return np.dtype(np.float64) if n <= EXACT_ROWS or tol < NARROW_TOLERANCE else np.dtype(np.float32)
 
 
 def minimise_dual(
@@ -110,11 +114,12 @@ class _Descent:
         self, dual: KernelDual, source: RowSource, cache_bytes: float, max_iter: int, monitor: Monitor | None
     ) -> None:
         self.dual, self.source, self.budget = dual, source, cache_bytes
-        self.limit = NO_STEP_LIMIT if max_iter < 0 else max_iter
-        self.monitor, self.steps, self.rows_made = monitor, 0, 0
+        self.limit = MAX_STEPS + MAX_STEPS_PER_ROW * dual.n if max_iter < 0 else max_iter
+        self.monitor, self.steps, self.rows_made, self.indefinite = monitor, 0, 0, False
         self.diagonal = source.diagonal()
         self.ridge = np.zeros(dual.n) if dual.ridge is None else dual.ridge
         entry = max(float(self.diagonal.max(initial=0.0)), float(np.abs(self.diagonal).max(initial=0.0)) * 1e-3)
+        self.entry = entry
         self.least = source.dtype.type((entry or 1.0) * MIN_CURVATURE[source.dtype.itemsize])
 
     def begin(self, b: Doubles, residuals: Doubles | None) -> None:
@@ -152,6 +157,9 @@ class _Descent:
                 if shrinking:
                     wait = wait if self._shrink() else 2 * wait
                 reason = "converged" if self.steps >= end else self._report()
+                self._write_back()
+                if self._diverges():
+                    reason = "unbounded"
                 if reason == "paused":
                     continue
             self._write_back()
@@ -168,7 +176,7 @@ class _Descent:
         """Steps on the columns at hand."""
         loop = pair_steps if self.dual.equality else single_steps
         m, chunks, cache = self.m, self.chunks, self.cache
-        counters = np.array([self.steps, 0])
+        counters = np.array([self.steps, 0, 0])
         wanted = np.empty(min(BATCH_ROWS, cache.capacity // 2 + 1), dtype=np.int64)
         find_extremes(m.f, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
         args = [m, CachedRows(cache.Q, cache.slot_of, cache.last_use), chunks, wanted, counters, self.dual.tube_width]
@@ -177,10 +185,17 @@ class _Descent:
         while (status := steps(*args)) == ROWS_MISSING:
             cache.fetch(wanted[: counters[WANTED]].copy(), int(counters[STEPS]))
         self.steps, self.rows_made = int(counters[STEPS]), self.rows_made + cache.made
-        cache.made = 0
+        cache.made, self.indefinite = 0, self.indefinite or bool(counters[INDEFINITE])
         if status == CONVERGED:
             return "converged"
         return "max_iter" if self.steps >= self.limit else "paused"
+
+    def _diverges(self) -> bool:
+        """Do the convex hulls that b puts weights on touch? Their distance is twice the margin, at least."""
+        if not self.dual.may_diverge:
+            return False
+        total = float(np.abs(self.b).sum())
+        return 4.0 * float(self.b @ (self.dual.t - self.f)) < MIN_SQUARED_MARGIN * self.entry * total**2
 
     def _report(self) -> str:
         """Tell the monitor; "paused" if the descent goes on."""
@@ -253,7 +268,9 @@ class _Descent:
             offsets, about,
         )  # fmt: skip
         value, gap, violation, norm = about.tolist()
-        return DualSolution(self.b, self.f, offsets, value, gap, violation, self.steps, self.rows_made, reason, norm)
+        return DualSolution(
+            self.b, self.f, offsets, value, gap, violation, self.steps, self.rows_made, reason, norm, self.indefinite
+        )
 
 
 class _WholeDescent(_Descent):
@@ -274,13 +291,23 @@ class _WholeDescent(_Descent):
             self.f = dual.t - self.ridge * b - (self.G @ b if b.any() else 0.0)
 
     def run(self, tol: float, shrinking: bool, steps: int = NO_STEP_LIMIT) -> str:
-        dual, limit = self.dual, min(steps, self.limit - self.steps)
-        status, taken = whole_steps(
+        dual, end = self.dual, min(self.steps + steps, self.limit)
+        while True:
+            limit = min(end - self.steps, MONITOR_STEPS) if dual.may_diverge else end - self.steps
+            status = self._whole_steps(tol, limit)
+            if status == CONVERGED or self.steps >= end:
+                return "max_iter" if status != CONVERGED and self.steps >= self.limit else "converged"
+            if self._diverges():
+                return "unbounded"
+
+    def _whole_steps(self, tol: float, limit: int) -> int:
+        dual = self.dual
+        status, taken, indefinite = whole_steps(
             self.G, dual.low, dual.high, self.ridge, self.b, self.f, dual.group_ends, dual.equality,
             float(dual.tube_width), self.least, float(tol), limit,
         )  # fmt: skip
-        self.steps += int(taken)
-        return "max_iter" if status != CONVERGED and self.steps >= self.limit else "converged"
+        self.steps, self.indefinite = self.steps + int(taken), self.indefinite or bool(indefinite)
+        return int(status)
 
     def polish(self) -> None:
         b, f = polish_multipliers(self.dual, lambda wanted: self.G[wanted], self.b, self.f, self.ridge)

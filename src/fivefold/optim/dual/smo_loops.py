@@ -21,7 +21,8 @@ CHUNK_COLUMNS = 512  # columns whose extremes are kept as one
 MIN_CURVATURE = 1e-12  # along a pair; for kernels that are not positive definite, and equal rows
 
 CONVERGED, ROWS_MISSING, PAUSED = 0, 1, 2  # why the loops return
-STEPS, WANTED = 0, 1  # slots of `counters`: steps taken, rows listed in `wanted`
+STEPS, WANTED, INDEFINITE = 0, 1, 2  # slots of `counters`: steps taken, rows listed in `wanted`, a curvature below zero
+NEGATIVE_CURVATURE = -1e-5  # along a pair, as a share of the entries: below it the matrix is not positive semidefinite
 
 
 class Multipliers(NamedTuple):
@@ -248,6 +249,8 @@ def pair_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_st
         rows.last_use[sj] = counters[STEPS]
         counters[STEPS] += 1
         curvature = np.float64(Q[si, i]) - Q[si, j] - Q[sj, i] + Q[sj, j] + m.ridge[i] + m.ridge[j]
+        if curvature < NEGATIVE_CURVATURE * (abs(Q[si, i]) + abs(Q[sj, j])):
+            counters[INDEFINITE] = 1
         step = take_step(m, i, j, (top - (m.f[j] + m.fall[j])) / max(curvature, np.float64(least)), tube_width)
         move_pair(m.f, Q, si, sj, step, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
 
@@ -366,7 +369,7 @@ def row_gap(r, b, low, high, ridge, tube_width):
     if ridge == 0.0:
         return np.inf
     loose = r + ridge * b if high > 0.0 else -(r + ridge * b)
-    return 0.5 * (max(loose, 0.0) - ridge * abs(b)) ** 2 / ridge + max(max(loose, 0.0) - abs(loose), 0.0)
+    return 0.5 * (max(loose, 0.0) - ridge * abs(b)) ** 2 / ridge + max(-loose, 0.0) * abs(b)
 
 
 @jit(error_model="numpy", reference_counting=False)
@@ -391,7 +394,7 @@ def leave_out(b, out, low, high):
 
 @jit(error_model="numpy")
 def whole_steps(Q, low, high, ridge, b, f, group_ends, equality, tube_width, least, tol, max_steps):
-    """The steps of a small problem, all of whose rows are at hand: why they ended, and how many there were."""
+    """The steps of a small problem, all of whose rows are at hand; returns the status, their number and INDEFINITE."""
     n = len(b)
     rise, fall, diagonal = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):
@@ -411,7 +414,7 @@ def whole_steps(Q, low, high, ridge, b, f, group_ends, equality, tube_width, lea
         group_starts[g + 1] = c
     tops, bottoms, gains = np.empty(count), np.empty(count), np.empty(count)
     find_extremes(f, rise, fall, starts, tops, bottoms)
-    counters, wanted = np.zeros(2, np.int64), np.zeros(1, np.int64)
+    counters, wanted = np.zeros(3, np.int64), np.zeros(1, np.int64)
     m = Multipliers(b, f, low, high, ridge, diagonal, rise, fall)
     rows = CachedRows(Q, np.arange(n), np.zeros(n, np.int64))
     chunks = Chunks(starts, group_starts, tops, bottoms, gains)
@@ -419,4 +422,4 @@ def whole_steps(Q, low, high, ridge, b, f, group_ends, equality, tube_width, lea
         status = pair_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps)
     else:
         status = single_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps)
-    return status, counters[STEPS]
+    return status, counters[STEPS], counters[INDEFINITE]

@@ -51,7 +51,7 @@ class KernelMachine(Estimator):
         the constant of the kernels "poly" and "sigmoid".
     tol
         the largest violation of the optimality conditions, and the largest duality gap as a share of the objective. On
-        at most 2000 rows the last digits are found too.
+        at most 2000 rows the last digits are found too; below 1e-4 rows of the Gram matrix are float64.
     shrinking
         whether variables that stay at their bounds are set aside during the descent.
     cache_size
@@ -110,13 +110,14 @@ class KernelMachine(Estimator):
 
     def _training(self, X: Table, given: UserWeights, objects: Any) -> tuple[TrainingRows, Indices]:
         """The rows as the solver sees them, and their numbers before rows of weight zero left."""
+        own: Any = self
         name, weights = type(self).__name__, None if given is None else np.ravel(np.asarray(given, dtype=np.float64))
         n = X.shape[0] if weights is None or len(weights) == 1 else len(weights)
         positions = np.arange(n) if weights is None or len(weights) == 1 else np.flatnonzero(weights)
         if self._kernel_name() == "precomputed" and X.shape[1] != n:
             raise ValueError(f"{name}: a precomputed kernel must be square; got {n} rows and {X.shape[1]} columns")
         shares = None if weights is None or len(weights) == 1 else weights[positions]
-        return TrainingRows.of(name, choose_kernel(self, X, shares), X, positions, objects), positions
+        return TrainingRows.of(name, choose_kernel(self, X, shares), X, positions, objects, float(own.tol)), positions
 
     def _options(self) -> SolverOptions:
         own: Any = self  # the fields are those of each class
@@ -190,13 +191,26 @@ class KernelMachine(Estimator):
     def _warn_unconverged(self, solutions: list[DualSolution]) -> None:
         """Warn if a descent did not end by itself."""
         own: Any = self
+        self._refuse_unbounded(solutions)
         if not any(found.reason == "max_iter" for found in solutions):
             return
         warn(
-            f"{type(self).__name__}: max_iter={own.max_iter} steps were not enough for tol={own.tol:g}; raise "
-            "max_iter, or scale the columns",
+            f"{type(self).__name__}: {max(found.steps for found in solutions)} steps (max_iter) were not enough for "
+            f"tol={own.tol:g}; raise max_iter, or scale the columns",
             ConvergenceWarning,
         )
+
+    def _refuse_unbounded(self, solutions: list[DualSolution]) -> None:
+        if any(found.reason == "unbounded" for found in solutions):
+            raise ValueError(
+                f"{type(self).__name__}: with an infinite C no row may be on the wrong side, but classes or targets "
+                "cannot be separated so; choose a finite C, or another kernel"
+            )
+        if self._kernel_name() in ("precomputed", "function") and any(found.indefinite for found in solutions):
+            warn(
+                f"{type(self).__name__}: the kernel is not positive semidefinite (a squared distance between two rows "
+                "is negative): the solution is a local one, and distances and margins have no meaning"
+            )
 
     def _linear_coef(self, W: Doubles) -> Any:
         if self._kernel_name() != "linear":

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fivefold.core.types import Doubles
-from fivefold.optim.dual.kernel_dual import NO_BOUND, KernelDual
+from fivefold.optim.dual.kernel_dual import KernelDual
+from fivefold.optim.dual.smo_loops import NO_BOUND
 
 
 def soft_margin(sign: Doubles, C: float, w: Doubles) -> KernelDual:

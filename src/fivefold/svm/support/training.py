@@ -25,26 +25,29 @@ class TrainingRows:
     objects: Any = None
     gram: Matrix | None = None
     given: Any = None  # the objects before those of weight zero left
+    tol: float = 1e-3
 
     @classmethod
-    def of(cls, name: str, kernel: KernelChoice, X: Table, positions: Indices, objects: Any) -> TrainingRows:
+    def of(
+        cls, name: str, kernel: KernelChoice, X: Table, positions: Indices, objects: Any, tol: float
+    ) -> TrainingRows:
         """`positions` are the numbers that the rows of X had before rows of weight zero left."""
         if kernel.name == "precomputed":
             G = np.ascontiguousarray(X[:, positions], dtype=np.float64)
             _refuse_asymmetric(name, G)
-            return cls(kernel, X, gram=G)
+            return cls(kernel, X, gram=G, tol=tol)
         if kernel.name == "function":
             chosen = take_objects(objects, positions)
             if len(positions) > EXACT_ROWS:
-                return cls(kernel, X, chosen, given=objects)
+                return cls(kernel, X, chosen, given=objects, tol=tol)
             made = kernel.matrix(chosen, chosen)
             if made.shape != (len(positions), len(positions)):
                 raise ValueError(
                     f"{name}: the kernel of {len(positions)} objects with themselves must be a square matrix; "
                     f"kernel(X, X) has shape {made.shape}"
                 )
-            return cls(kernel, X, chosen, np.ascontiguousarray(made), objects)
-        return cls(kernel, X)
+            return cls(kernel, X, chosen, np.ascontiguousarray(made), objects, tol)
+        return cls(kernel, X, tol=tol)
 
     @property
     def n(self) -> int:
@@ -57,10 +60,10 @@ class TrainingRows:
         size = self.n if rows is None else len(rows)
         if self.kernel.name == "function":
             objects = self.objects if rows is None else take_objects(self.objects, rows)
-            return FunctionRows(self.kernel.matrix, objects, take_objects, size, row_type(size))
+            return FunctionRows(self.kernel.matrix, objects, take_objects, size, row_type(size, self.tol))
         X = self.X if rows is None else self.X[rows]
         made = SparseRows if issparse(X) else VectorRows
-        return made.of(self.kernel.rule, X, row_type(size))
+        return made.of(self.kernel.rule, X, row_type(size, self.tol))
 
     def with_gram(self) -> TrainingRows:
         """With the whole matrix where it is small: machines for several pairs of classes use its parts."""
@@ -69,7 +72,7 @@ class TrainingRows:
         source, G = self.source(), np.empty((self.n, self.n))
         everything = np.arange(self.n)
         source.fill(everything, everything, G)
-        return TrainingRows(self.kernel, self.X, self.objects, G, self.given)
+        return TrainingRows(self.kernel, self.X, self.objects, G, self.given, self.tol)
 
 
 def take_objects(objects: Any, chosen: Indices) -> Any:
