@@ -105,6 +105,7 @@ def test_block_lanczos_settles_on_close_and_equal_eigenvalues_or_says_that_it_do
 def test_an_indefinite_kernel_and_too_many_rows_are_refused_in_words(X, monkeypatch):
     with pytest.raises(ValueError, match="significant negative eigenvalues.*not positive definite"):
         KernelPCA(kernel=lambda a, b: -float(np.square(a - b).sum()) + 5 * float(a[0] * b[0] > 3)).fit(-X)
+    monkeypatch.setattr(memory_limits, "SMALL_REQUEST", 0)
     monkeypatch.setattr(memory_limits, "free_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="40 rows need about .* arrays of 40 x 40"):
         KernelPCA(kernel="rbf").fit(X)

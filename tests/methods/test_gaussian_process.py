@@ -106,6 +106,7 @@ def test_an_indefinite_kernel_is_an_error_in_words():
 
 
 def test_more_rows_than_memory_holds_are_refused_before_memory_is_asked_for(monkeypatch):
+    monkeypatch.setattr(memory_limits, "SMALL_REQUEST", 0)
     monkeypatch.setattr(memory_limits, "free_memory", lambda: 10**6)
     with pytest.raises(
         MemoryError, match="400 rows need about .* for 6 arrays of 400 x 400 .*1 MB are free. Take Sparse"

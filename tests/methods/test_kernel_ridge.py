@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from fivefold.core.storage import memory_limits
 from fivefold.datasets import course_datasets
-from fivefold.kernel_ridge import KernelRidge, KernelRidgeClassifier, base
+from fivefold.kernel_ridge import KernelRidge, KernelRidgeClassifier
 from fivefold.kernels import RBF, gaussian
 from fivefold.linear_model import Ridge, RidgeClassifier
 
@@ -57,7 +57,7 @@ def test_every_solver_finds_the_same_coefficients(solver):
 def test_without_memory_for_the_matrix_products_are_taken(monkeypatch):
     X, y, _ = table(300)
     want = KernelRidge(0.1, kernel="rbf").fit(X, y)
-    monkeypatch.setattr(base, "free_memory", lambda: 10**5)
+    monkeypatch.setattr(memory_limits, "SMALL_REQUEST", 0)
     monkeypatch.setattr(memory_limits, "free_memory", lambda: 10**5)
     found = KernelRidge(0.1, kernel="rbf").fit(X, y)
     assert found.solver_ == "cg" and found.n_iter_ < 60

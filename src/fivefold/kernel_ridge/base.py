@@ -12,7 +12,7 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Count, NonNegative
-from fivefold.core.storage.memory_limits import free_memory, refuse_square
+from fivefold.core.storage.memory_limits import refuse_square, square_fits
 from fivefold.core.types import Array, Doubles, Matrix, Table, Vector, Weights
 from fivefold.kernel_ridge.solvers.dual_system import (
     PRECONDITIONER_RANK,
@@ -128,7 +128,7 @@ class KernelRidgeEstimator(Estimator):
     def _solve(self, X: Table, Y: Doubles, w: Weights, alpha: Vector) -> tuple[Kernel, DualSolution]:
         """Dual coefficients (n, t) of targets (n, t), one strength for each."""
         kernel, n = self._chosen_kernel(X), X.shape[0]
-        if self.solver == "cg" or (self.solver == "auto" and not _fits(n)):
+        if self.solver == "cg" or (self.solver == "auto" and not square_fits(n, ARRAYS_OF_A_FACTOR)):
             return kernel, self._by_products(kernel, X, Y, w, alpha)
         refuse_square(type(self).__name__, n, ARRAYS_OF_A_FACTOR, 'Take solver="cg", which stores no such array')
         K = kernel(X)
@@ -155,7 +155,7 @@ class KernelRidgeEstimator(Estimator):
             K = np.asarray(kernel(X), dtype=np.float64)
             return by_conjugate_gradients(lambda V: K @ V, Y, w, alpha, K[:, :0], self.tol, self.max_iter)
         gram = Gram(kernel, X)
-        if _fits(X.shape[0], KEPT_SHARE):
+        if square_fits(X.shape[0], ARRAYS_OF_A_FACTOR, KEPT_SHARE):
             gram.matrix  # noqa: B018  computed once, and kept
         rank = min(X.shape[0], int(PRECONDITIONER_RANK * np.sqrt(X.shape[0])) + 1)
         Z = incomplete_cholesky(kernel, X, rank, tol=1e-14).Z.astype(np.float64)
@@ -164,12 +164,6 @@ class KernelRidgeEstimator(Estimator):
         )
 
     alpha: Any  # each of the two says which numbers
-
-
-def _fits(n: int, share: float = 1.0) -> bool:
-    """Does this share of the free memory hold what a factor needs?"""
-    free = free_memory()
-    return free is None or ARRAYS_OF_A_FACTOR * 8.0 * n * n <= share * free
 
 
 def as_targets(y: Matrix) -> Doubles:

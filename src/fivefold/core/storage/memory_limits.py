@@ -12,6 +12,7 @@ from pathlib import Path
 
 UNPACKED_VARIABLE = "FIVEFOLD_MAX_UNPACKED"
 DEFAULT_MAX_UNPACKED = 10**9  # bytes
+SMALL_REQUEST = 1 << 26  # bytes that are always there: to ask the system takes as long as a small fit
 DECIMAL_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
@@ -78,10 +79,21 @@ def free_memory() -> int | None:
     return min(found, default=None)
 
 
+def square_fits(n: int, arrays: float, share: float = 1.0) -> bool:
+    """Does this share of the free memory hold so many arrays of n x n numbers?"""
+    needed = arrays * 8.0 * n * n
+    if needed <= SMALL_REQUEST:
+        return True
+    free = free_memory()
+    return free is None or needed <= share * free
+
+
 def refuse_square(owner: str, n: int, arrays: float, cure: str) -> None:
     """Refuse in words to make this many arrays of n x n numbers where they do not fit into the memory that is free."""
+    if square_fits(n, arrays):
+        return
     needed, free = arrays * 8.0 * n * n, free_memory()
-    if free is not None and needed > free:
+    if free is not None:
         raise MemoryError(
             f"{owner}: {n} rows need about {format_size(needed)} for {arrays:g} arrays of {n} x {n} numbers, and "
             f"{format_size(free)} are free. {cure}"
