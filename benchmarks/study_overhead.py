@@ -40,7 +40,7 @@ def study(rows: int, jobs: int, methods: list[str]) -> None:
     plan = make_plan(from_frame("synthetic", table, "y"), methods)
     with tempfile.TemporaryDirectory() as folder, make_workers(plan.data, jobs) as workers:
         start = time.perf_counter()
-        plan = fit_to_budget(plan, measure_costs(plan, workers), jobs=jobs)
+        plan = fit_to_budget(plan, measure_costs(plan, workers).costs, jobs=jobs)
         probed = time.perf_counter() - start - workers.start_seconds
         with Journal.create(Path(folder) / JOURNAL_FILE, {}) as journal:
             start = time.perf_counter()

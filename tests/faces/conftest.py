@@ -2,12 +2,12 @@
 
 import pytest
 
+from fivefold.study.judging.inspection_time import MAX_SECONDS
+
 LONG = 3_600.0  # seconds
 LIMITS = {  # of folds, beyond which they are stopped, and of explanations, beyond which a report leaves them out
     "fivefold.study.running.run.fold_time_limit": lambda plan, learner: LONG,
-    "fivefold.study.judging.inspection.MAX_INSPECTION_SECONDS": LONG,
-    "fivefold.study.report.effect_blocks.MAX_EXPLANATION_SECONDS": LONG,
-    "fivefold.study.report.model_structure.MAX_BOOTSTRAP_SECONDS": LONG,
+    "fivefold.study.judging.inspection_time.MAX_SECONDS": dict.fromkeys(MAX_SECONDS, LONG),
 }
 
 

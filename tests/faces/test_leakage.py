@@ -16,7 +16,7 @@ from fivefold.study.planning.plan import Options, make_plan, plan_from_options
 from fivefold.study.planning.splits import inner_splits
 from fivefold.study.preparation.column_transformer import make_transformer
 from fivefold.study.preparation.encoders import OneHotTargetEncoder
-from fivefold.study.running import budget, pipelines
+from fivefold.study.running import costs, pipelines
 from fivefold.study.running.fold import evaluate_blend, evaluate_fold, tune_and_fit
 from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.setting_search import choose_setting
@@ -101,7 +101,7 @@ def test_neither_the_probe_nor_the_model_that_is_kept_sees_the_holdout():
     data = numbered()
     plan = make_plan(data, [SPIES[1]])
     SEEN.clear()
-    budget.measure_cost(plan, plan.learners[0])
+    costs.measure_cost(plan, plan.learners[0])
     assert SEEN and not set().union(*SEEN) & set(plan.holdout)
     SEEN.clear()
     tune_and_fit(data, plan.learners[0], plan.rows, plan)

@@ -18,7 +18,6 @@ from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.inspection.response import response
 from fivefold.evaluation.scores import SCORES
 from fivefold.study import report
-from fivefold.study.judging import inspection
 from fivefold.study.judging import linear_coefficients as coefficients
 from fivefold.study.judging.column_effects import column_effects, explain_examples, row_contributions
 from fivefold.study.judging.error_groups import error_groups, worst_groups
@@ -30,8 +29,6 @@ from fivefold.study.models.model_file import save_model
 from fivefold.study.models.winner import fit_method, fit_winner
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.preparation.column_transformer import InputNeeds, make_transformer, prepared_columns
-from fivefold.study.report import effect_blocks as effect_module
-from fivefold.study.report import model_structure
 from fivefold.study.report.blocks import FigureRow, Page, Section
 from fivefold.study.report.effect_blocks import effect_blocks
 from fivefold.study.report.error_blocks import group_blocks, range_blocks
@@ -73,11 +70,8 @@ def every_kind(n=120, seed=0, task="regression"):
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    """Intervals of coefficients from fewer samples; nothing is left out for the time it would take."""
+    """Intervals of coefficients from fewer samples."""
     monkeypatch.setattr(coefficients, "BOOTSTRAP_DRAWS", 40)
-    monkeypatch.setattr(model_structure, "MAX_BOOTSTRAP_SECONDS", np.inf)
-    monkeypatch.setattr(effect_module, "MAX_EXPLANATION_SECONDS", np.inf)
-    monkeypatch.setattr(inspection, "MAX_INSPECTION_SECONDS", np.inf)
 
 
 def studied(data, names, *, of=None, **options):

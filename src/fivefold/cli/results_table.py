@@ -216,7 +216,8 @@ def _describe_plan(plan: Plan) -> list[str]:
     data = plan.data
     outer = f"{plan.repeats} x {plan.folds} outer folds" if plan.repeats > 1 else f"{plan.folds} outer folds"
     most = max(len(learner.settings) for learner in plan.learners)
-    tuned = f"{plan.inner_folds} inner folds choose among up to {most} settings per learner"
+    inner = "an inner fold chooses" if plan.tuning_folds == 1 else f"{plan.tuning_folds} inner folds choose"
+    tuned = f"{inner} among up to {most} settings per learner"
     if plan.halving:
         tuned += ", halved over rows"
     lines = [f"{outer}, {tuned if most > 1 else 'defaults only, nothing is tuned'}, seed {plan.seed}"]

@@ -5,6 +5,7 @@ See `cli` for the exit codes.
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import sqlite3
@@ -18,15 +19,17 @@ from joblib import cpu_count
 from rich.text import Text
 
 from fivefold.cli import results_table
+from fivefold.cli.budget_clock import BudgetClock
 from fivefold.cli.options import Console, print_note, show_json
 from fivefold.cli.progress_bar import activity, progress_bar
 from fivefold.core.console.control_characters import printable_json
 from fivefold.study.judging.results import judge_outcomes
 from fivefold.study.models.all_rows import fit_to_all_rows
 from fivefold.study.models.model_file import load_model, save_model
-from fivefold.study.outputs import StudyOutputs, write_outputs
+from fivefold.study.outputs import DRAWING_STEP, StudyOutputs, write_outputs
 from fivefold.study.planning.plan import Plan, make_plan, plan_to_json
-from fivefold.study.running.budget import fit_to_budget, forecast_cost
+from fivefold.study.running.budget import TIMING_SHARE, closing_seconds, fit_to_budget
+from fivefold.study.running.costs import forecast_cost
 from fivefold.study.running.journal import JOURNAL_FILE, Journal, UnreadableJournal, set_aside
 from fivefold.study.running.resumption import initial_record, restore_plan, resume_error
 from fivefold.study.running.run import make_workers, measure_costs, pending_folds, read_outcomes, run_pending
@@ -129,6 +132,7 @@ class RunOptions:
     dry_run: bool = False
     as_json: bool = False
     given: frozenset[str] = frozenset()  # names of the options given on the command line
+    began: float | None = None  # when the command did, on time.monotonic; None: now
 
 
 def run_study(asked: StudyOptions, how: RunOptions) -> int:
@@ -159,6 +163,7 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     if journal is not None:
         stack.enter_context(journal)
         asked = _resumed_options(asked, how.given, journal)
+    clock = BudgetClock(None if journal is not None else asked.budget, how.began)  # a resumed study ends as planned
     with activity(f"reading {asked.data}") as step:
         data = asked.load_data()
         step("planning the study")
@@ -167,11 +172,9 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     jobs = how.jobs or (1 if cells < ONE_WORKER_CELLS else cpu_count())
     workers = stack.enter_context(make_workers(data, jobs, how.cluster))
     jobs = workers.jobs
+    clock.end_phase("start")
     if journal is None:
-        start, single = time.monotonic(), sum(not learner.members for learner in plan.learners)
-        with progress_bar(single, title="timing the learners on few rows") as tick:
-            costs = measure_costs(plan, workers, tick)
-        plan = fit_to_budget(plan, costs, asked.budget, jobs, spent=time.monotonic() - start)
+        plan = _with_costs(plan, workers, clock)
     console.print(results_table.study_heading(plan))
     if how.dry_run:
         return _show_forecast(console, plan, jobs, as_json=how.as_json)
@@ -179,24 +182,53 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
         journal = stack.enter_context(Journal.create(how.out / JOURNAL_FILE, initial_record(plan, asdict(asked))))
     elif done := len(journal.fold_fates()):
         console.print(f"resumed: {done} of {len(plan.learners) * len(plan.splits)} folds are done", style="dim")
-    _run_folds(plan, journal, workers)
+    _run_folds(plan, journal, workers, clock)
+    clock.end_phase("folds")
     with activity("comparing the learners") as step:
         judged = judge_outcomes(plan, read_outcomes(plan, journal))
         results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions") or ()))
-        outputs = write_outputs(results, how.out, journal, workers, step, refit=asked.refit)
+
+        def next_step(text: str) -> None:
+            if text == DRAWING_STEP:
+                clock.end_phase("winner")
+            step(text)
+
+        outputs = write_outputs(
+            results, how.out, journal, workers, next_step, refit=asked.refit, ends_at=clock.ends_at, clock=clock.now
+        )
+        clock.end_phase("report")
         large = open_large(Path(asked.data), asked.sample) if asked.refit and outputs.model is not None else None
         if large is not None and outputs.model is not None:
             step("fitting the winner to all rows, in chunks")
             model, fitted = fit_to_all_rows(load_model(outputs.model), large)
             save_model(model, outputs.model)
+            clock.end_phase("all rows")
     results_table.show_results(console, outputs.results)
     if large is not None:
         print_note(fitted)
-    for line in _closing_lines(outputs):
+    for line in [*_closing_lines(outputs), *([f"time      {clock}"] if clock.budget is not None else [])]:
         console.print(line, markup=False, soft_wrap=True)
     if how.as_json:
         print(printable_json(outputs.table.read_text(encoding="utf-8")), end="")
-    return SOME_FAILED if results.failed else 0
+    return SOME_FAILED if any(not outcome.cut for outcome in results.failed) else 0
+
+
+def _with_costs(plan: Plan, workers: WorkerPool, clock: BudgetClock) -> Plan:
+    """The plan with the measured costs of its learners, and within the budget, if there is one."""
+    single, budget = sum(not learner.members for learner in plan.learners), clock.budget
+    ends_at = clock.now() + TIMING_SHARE * budget if budget is not None else math.inf
+    with progress_bar(single, title="timing the learners on few rows") as tick:
+        measured = measure_costs(plan, workers, tick, ends_at=ends_at, clock=clock.now)
+    clock.end_phase("timing")
+    return fit_to_budget(
+        plan,
+        measured.costs,
+        budget,
+        workers.jobs,
+        spent=clock.elapsed,
+        closing=closing_seconds(workers.start_seconds, budget or math.inf),
+        untimed=measured.untimed,
+    )
 
 
 def _open_journal(how: RunOptions) -> Journal | None:
@@ -268,14 +300,16 @@ def _show_forecast(console: Console, plan: Plan, jobs: int, *, as_json: bool) ->
     return 0
 
 
-def _run_folds(plan: Plan, journal: Journal, workers: WorkerPool) -> None:
+def _run_folds(plan: Plan, journal: Journal, workers: WorkerPool, clock: BudgetClock) -> None:
     """Run all remaining folds, with a bar; the time is stored even after an interruption."""
+    closing = closing_seconds(workers.start_seconds, clock.budget or math.inf)
+    ends_at = clock.ends_at - closing - forecast_cost(plan).final_seconds
     remaining, start = len(pending_folds(plan, journal)), time.monotonic()
     total = len(plan.learners) * len(plan.splits)
     try:
         if remaining:
             with progress_bar(total, total - remaining, lines=True) as tick:
-                run_pending(plan, journal, workers, tick)
+                run_pending(plan, journal, workers, tick, ends_at=ends_at, clock=clock.now)
     finally:
         session = {
             "jobs": workers.jobs,

@@ -8,6 +8,7 @@ same setting and is fitted on all rows, unless the user wants to keep the tested
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,11 +21,14 @@ from fivefold.study.models.model_file import ModelFile
 from fivefold.study.models.winner import fit_winner, members_to_tune, refit_winner, save_winner
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.portfolio import Learner
+from fivefold.study.running.budget import drawing_seconds
 from fivefold.study.running.fold import tune
 from fivefold.study.running.journal import Journal
 from fivefold.study.running.setting_search import SettingChoice
 from fivefold.study.running.workers import WorkerPool
 from fivefold.study.tables.dataset import BadInput, Data
+
+DRAWING_STEP = "drawing the report"  # the last step
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,13 @@ def write_outputs(
     step: Callable[[str], None] = lambda step: None,
     *,
     refit: bool = True,
+    ends_at: float = math.inf,
+    clock: Callable[[], float] = time.monotonic,
 ) -> StudyOutputs:
     """Fit the winner, open the hold-out, save the winner, fitted again on all rows if `refit`, write table and report.
 
-    `step` is told what is done next; the workers are closed.
+    `step` is told what is done next; the workers are closed. A budget that ends at `ends_at`, on the clock, limits what
+    the report looks into; what is left for that is stored, so that `fivefold report` writes the same.
     """
     write_results(results, folder)  # before anything long
     if results.judged:
@@ -74,7 +81,11 @@ def write_outputs(
             journal.put("model_rows", results.model_rows)
         except BadInput as error:
             results, reason = replace(results, model_rows=None), str(error)
-    step("drawing the report")
+    step(DRAWING_STEP)
+    if ends_at < math.inf:
+        left = max(0.0, ends_at - clock() - drawing_seconds(workers.start_seconds, results.plan.budget or math.inf))
+        results = replace(results, inspection_seconds=left)
+        journal.put("inspection_seconds", left)
     from fivefold.study import report  # it draws figures: slow to import
 
     drawn = replace(results, winner=models[0].pipeline) if models else results  # rows held out are not drawn

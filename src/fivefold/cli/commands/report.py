@@ -85,4 +85,5 @@ def read_study_results(folder: Path) -> Results:
             holdout=open_holdout(plan, held["learner"], None, journal) if held else None,
             time_order=TimeOrderScore(**ordered) if (ordered := journal.get("time_order")) else None,
             model_rows=journal.get("model_rows"),
+            inspection_seconds=journal.get("inspection_seconds"),
         )

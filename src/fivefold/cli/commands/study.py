@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import typer
@@ -43,7 +44,7 @@ def study(
     ] = None,
     holdout: HOLDOUT_OPTION = None,
     margin: MARGIN_OPTION = None,
-    budget: Annotated[str | None, typer.Option(help="Time to spend on the study, such as 90s or 10min.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time until the report is written, such as 90s or 10min.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
     ] = None,
@@ -69,6 +70,7 @@ def study(
     as_json: JSON_OPTION = False,
 ) -> None:
     """Which method predicts the target best? Nested cross-validation, with intervals and tests."""
+    began = monotonic()
     from fivefold.cli.study_session import RunOptions, StudyOptions, parse_kinds, parse_seconds, run_study
     from fivefold.study.tables.dataset import BadInput
 
@@ -106,6 +108,7 @@ def study(
             dry_run=dry_run,
             as_json=as_json,
             given=given,
+            began=began,
         )
         code = run_study(asked, how)
     except BadInput as error:

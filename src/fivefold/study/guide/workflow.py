@@ -193,8 +193,8 @@ class Workflow:
         self._require("training")
         plan = self._plan(self._table(), self._record["phases"]["models"]["names"])
         with Journal.create(":memory:", {}) as journal, make_workers(plan.data, jobs) as workers:
-            # time limits follow the cost of each learner
-            plan = fit_to_budget(plan, measure_costs(plan, workers), None, jobs)
+            costs = measure_costs(plan, workers).costs  # time limits follow the cost of each learner
+            plan = fit_to_budget(plan, costs, None, jobs)
             run_pending(plan, journal, workers)
             results = judge_outcomes(plan, read_outcomes(plan, journal))
         if not results.judged:

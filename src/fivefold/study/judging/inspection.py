@@ -36,8 +36,6 @@ SHUFFLES = 3  # per column and split
 MAX_SHUFFLED_ROWS = 1_000  # test rows shuffled per split
 MAX_SHUFFLED_COLUMNS = 60  # the first columns of a table
 MAX_PREDICTED_ROWS = 20_000  # rows of shuffled tables that are predicted at once
-MIN_TIMED_ROWS = 120  # as many rows are taken to need no more time than fewer ones
-MAX_INSPECTION_SECONDS = 30.0  # an inspection that would take longer is left out
 
 
 @dataclass(frozen=True)
@@ -46,19 +44,6 @@ class ColumnImportance:
 
     column: str
     rise: Estimate  # of the loss
-
-
-def affordable_inspections(plan: Plan, judged: LearnerResult) -> tuple[bool, bool]:
-    """Is there time for the importances, and for the learning curve, judging by the time of the folds?"""
-    folds, width = plan.folds, min(MAX_SHUFFLED_COLUMNS, len(plan.data.columns))
-    rows = width * SHUFFLES * min(MAX_SHUFFLED_ROWS, len(plan.splits[0].test))
-    shuffling = folds * (judged.fit_seconds + rows * seconds_per_row(plan, judged))
-    return shuffling <= MAX_INSPECTION_SECONDS, folds * judged.fit_seconds * sum(CURVE_SHARES) <= MAX_INSPECTION_SECONDS
-
-
-def seconds_per_row(plan: Plan, judged: LearnerResult) -> float:
-    """Seconds to predict a row among many, by the time of the test rows; of few rows most is the time of the call."""
-    return judged.predict_seconds / max(MIN_TIMED_ROWS, len(plan.splits[0].test))
 
 
 def permutation_importances(plan: Plan, judged: LearnerResult) -> tuple[ColumnImportance, ...]:

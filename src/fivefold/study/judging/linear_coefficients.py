@@ -28,7 +28,6 @@ from fivefold.study.preparation.column_transformer import PreparedColumn, prepar
 
 BOOTSTRAP_DRAWS = 100
 BOOTSTRAP_INDEX = 2**32 - 2  # in place of repeat and fold, for the seed of the samples
-MAX_BOOTSTRAP_SECONDS = 10.0  # intervals that would take longer are left out
 MIN_SHARE_FITTED = 0.9  # a level has an interval if at least this share of the samples has rows of it
 CHECKED_ROWS = 200  # rows on which coefficients must give the predictions of the model
 LEVEL = 0.95

@@ -115,6 +115,7 @@ class Results:
     environment: Mapping[str, str] = field(default_factory=dict)
     sessions: tuple[Mapping[str, Any], ...] = ()  # one per run of the command until the study finished
     winner: FittedModel | None = None  # the saved model, for the report; None if there is none
+    inspection_seconds: float | None = None  # what a budget leaves for looking into the winner; None without a budget
 
     def __str__(self) -> str:
         lines = [
@@ -163,10 +164,12 @@ class Results:
 
     @property
     def strikes(self) -> tuple[str, ...]:
-        """A warning about learners that were stopped by their time limits."""
-        late = [outcome.learner.name for outcome in self.failed if outcome.late]
-        message = f"stopped by a time limit: {', '.join(late)}; on another machine they may finish"
-        return (message,) if late else ()
+        """Warnings about learners that were stopped by their time limits, or left out when a budget was spent."""
+        late = [outcome.learner.name for outcome in self.failed if outcome.late and not outcome.cut]
+        cut = [outcome.learner.name for outcome in self.failed if outcome.cut]
+        stopped = f"stopped by a time limit: {', '.join(late)}; on another machine they may finish"
+        spent = f"left out because the budget was spent: {', '.join(cut)}; a larger one has time for them"
+        return (*([stopped] if late else []), *([spent] if cut else []))
 
 
 def ranking_sentences(results: Results) -> list[str]:

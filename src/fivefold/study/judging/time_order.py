@@ -18,7 +18,7 @@ from fivefold.study.planning.plan import LARGE_TABLE_ROWS, Plan
 from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import Split, outer_splits
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
-from fivefold.study.running.budget import fold_seconds, fold_time_limit
+from fivefold.study.running.costs import fold_seconds, fold_time_limit
 from fivefold.study.running.fold import evaluate_fold
 from fivefold.study.running.journal import Journal
 from fivefold.study.running.workers import WorkerPool

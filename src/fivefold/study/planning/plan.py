@@ -36,7 +36,15 @@ from fivefold.study.planning.portfolio import (
     make_blend,
     smooth_votes,
 )
-from fivefold.study.planning.splits import Split, class_sizes, draw_holdout, outer_splits, rows_outside
+from fivefold.study.planning.splits import (
+    Split,
+    TrainTestRows,
+    class_sizes,
+    draw_holdout,
+    inner_splits,
+    outer_splits,
+    rows_outside,
+)
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.preparation.log_target import is_skewed
 from fivefold.study.tables.dataset import BadInput, Data
@@ -69,19 +77,35 @@ class Options:
     without: Mapping[str, str] = field(default_factory=dict)  # learners to leave out, and why
     margin: float | None = None  # of practical equality, in units of the deciding score; None: by the table
     log_target: bool = False  # may the logarithm of a skewed target be tried? Not in studies begun by older versions
+    tuning_folds: int | None = None  # inner folds that settings are tried on; None: all
 
 
 @dataclass(frozen=True)
 class FitCost:
-    """Seconds to fit a learner on some rows and predict them, and the exponent of n they grow with."""
+    """Seconds to fit a learner with its defaults on some rows and predict them, and what they grow with.
+
+    fit          fixed + (seconds - fixed) (n / rows)^growth
+    preparation  of the columns, once for all settings that are fitted on the same rows: proportional to n
+    """
 
     seconds: float
     rows: int
-    growth: float
+    growth: float  # at least 1 is taken
+    fixed: float = 0.0  # seconds of them that any number of rows takes
+    preparation: float = 0.0  # seconds, for the same rows
+    others: float = 1.0  # mean time of the other settings, over that of the defaults
 
-    def at(self, rows: float) -> float:
-        """Seconds for another number of rows; fewer rows never cost more than their share."""
-        return float(self.seconds * (rows / self.rows) ** max(1.0, self.growth))
+    def fit_at(self, rows: float) -> float:
+        """Seconds for another number of rows, on prepared columns."""
+        return float(self.fixed + (self.seconds - self.fixed) * (rows / self.rows) ** max(1.0, self.growth))
+
+    def prepare_at(self, rows: float) -> float:
+        """Seconds to prepare the columns of another number of rows."""
+        return self.preparation * rows / self.rows
+
+    def mean_of(self, settings: int) -> float:
+        """The mean time of the defaults and other settings, this many in all, over that of the defaults."""
+        return (1.0 + (settings - 1) * self.others) / settings
 
 
 @dataclass(frozen=True)
@@ -99,6 +123,7 @@ class Plan:
     folds: int = FOLDS
     repeats: int = REPEATS
     inner_folds: int = INNER_FOLDS
+    tuning_folds: int = INNER_FOLDS  # of these folds, how many settings are tried on: fewer if a budget is short
     halving: bool = False  # are settings halved over rows?
     racing: bool = False  # do the settings of costly methods race over the inner folds?
     skipped: Mapping[str, str] = field(default_factory=dict)  # methods left out, and why
@@ -111,6 +136,10 @@ class Plan:
     classes: np.ndarray | None = None  # the labels, sorted; None for regression
     codes: np.ndarray | None = None  # (n,) index of the label of each row among them
     log_target: bool = False  # is the logarithm of the target tried, too?
+
+    def inner_splits(self, data: Data, rows: np.ndarray, seed: int) -> list[TrainTestRows]:
+        """The inner splits of some training rows that settings are tried on; the latest ones if rows are in order."""
+        return inner_splits(data, rows, self.inner_folds, seed)[-self.tuning_folds :]
 
     def coded(self, data: Data) -> Data:
         """The table with codes 0, 1, ... in place of labels, since text is slow to compare."""
@@ -208,6 +237,7 @@ def plan_from_options(data: Data, options: Options) -> Plan:
         holdout=held,
         folds=folds,
         repeats=repeats,
+        tuning_folds=options.tuning_folds or INNER_FOLDS,
         halving=len(data.y) > SMALL_TABLE_ROWS,
         racing=len(data.y) <= SMALL_TABLE_ROWS,
         skipped=skipped,
@@ -244,6 +274,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         },
         "inner": {
             "folds": plan.inner_folds,
+            "tuning_folds": plan.tuning_folds,
             "halving": plan.halving,
             "racing": plan.racing,
             "log_target": plan.log_target,

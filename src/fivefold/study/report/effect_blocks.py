@@ -13,36 +13,31 @@ from fivefold.plot.style import shorten
 from fivefold.study.formatting import decimals_for, format_number
 from fivefold.study.judging.column_effects import (
     BACKGROUND_ROWS,
-    EFFECT_ROWS,
-    MAX_EFFECT_VALUES,
     MAX_EFFECTS,
     ExplainedRow,
     RowExplanations,
     column_effects,
     explain_examples,
 )
-from fivefold.study.judging.inspection import seconds_per_row
+from fivefold.study.judging.inspection_time import AffordableInspections
 from fivefold.study.judging.results import Results
-from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.report.blocks import Block, Figure, FigureRow, Paragraph, SubHeading
 from fivefold.study.report.svg import draw_figure
 
 MAX_EFFECT_CLASSES = 5  # classes with a curve of their own
 MAX_BARS = 8  # contributions drawn; the others are added up
 MAX_BAR_LETTERS = 30  # of a column and its value
-MAX_EXPLANATION_SECONDS = 15.0  # effects or contributions that would take longer are left out
 
 
-def effect_blocks(results: Results, order: Sequence[str]) -> list[Block]:
+def effect_blocks(results: Results, order: Sequence[str], affordable: AffordableInspections) -> list[Block]:
     """The effects of the first columns in this order, and a few predictions explained; nothing without a model."""
     model, plan = results.winner, results.plan
     if model is None:
         return []
     label = rarer_class(results)
-    per_row = seconds_per_row(plan, results.judged[0])
     names = list(order)[:MAX_EFFECTS]
     blocks: list[Block] = []
-    if len(names) * EFFECT_ROWS * MAX_EFFECT_VALUES * per_row <= MAX_EXPLANATION_SECONDS:
+    if affordable.effects:
         found = column_effects(plan, model, names)
         if found:
             blocks += [
@@ -50,8 +45,7 @@ def effect_blocks(results: Results, order: Sequence[str]) -> list[Block]:
                 Paragraph(_effect_text(results, label)),
                 _effects(found, results),
             ]
-    width = sum(column.kind in USABLE_KINDS for column in plan.data.columns)
-    if 6 * BACKGROUND_ROWS * (width + 1) * per_row <= MAX_EXPLANATION_SECONDS:
+    if affordable.examples:
         explained = explain_examples(plan, model, label)
         figures = tuple(_contribution_figure(row, explained, results, i) for i, row in enumerate(explained.rows))
         blocks += [SubHeading("Single predictions explained"), Paragraph(_row_text(explained)), FigureRow(figures)]

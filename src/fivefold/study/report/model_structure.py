@@ -13,12 +13,7 @@ from fivefold.ensemble import VotingClassifier, VotingRegressor
 from fivefold.plot.trees.tree_diagram import tree
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.study.formatting import decimals_for, format_count, format_number, format_range
-from fivefold.study.judging.linear_coefficients import (
-    BOOTSTRAP_DRAWS,
-    MAX_BOOTSTRAP_SECONDS,
-    Coefficients,
-    linear_coefficients,
-)
+from fivefold.study.judging.linear_coefficients import BOOTSTRAP_DRAWS, Coefficients, linear_coefficients
 from fivefold.study.judging.results import Results
 from fivefold.study.models.m_estimate import MEstimateClassifier
 from fivefold.study.preparation.column_transformer import PreparedColumn
@@ -41,8 +36,8 @@ MAX_TREE_DEPTH = 3  # of the part of a tree that is drawn
 MAX_TEXT_LINES = 150  # lines of a tree or of rules
 
 
-def structure_blocks(results: Results) -> list[Block]:
-    """Coefficients, tree, rules or parts of the saved model; nothing for a model that cannot be read."""
+def structure_blocks(results: Results, *, intervals: bool) -> list[Block]:
+    """Coefficients, perhaps with intervals, tree, rules or parts of the saved model; nothing if it cannot be read."""
     model = results.winner
     if not isinstance(model, Pipeline):
         return []
@@ -55,7 +50,7 @@ def structure_blocks(results: Results) -> list[Block]:
         return [SubHeading("The rules"), _listing(text)]
     if isinstance(method, VotingClassifier | VotingRegressor):
         return _blend_blocks(method)
-    return _coefficient_blocks(results, model)
+    return _coefficient_blocks(results, model, intervals=intervals)
 
 
 def _names(model: Pipeline) -> list[str] | None:
@@ -63,9 +58,8 @@ def _names(model: Pipeline) -> list[str] | None:
     return list(map(str, model[0].get_feature_names_out())) if isinstance(model[0], ColumnTransformer) else None
 
 
-def _coefficient_blocks(results: Results, model: Pipeline) -> list[Block]:
-    seconds = BOOTSTRAP_DRAWS * results.judged[0].fit_seconds
-    found = linear_coefficients(results.plan, model, intervals=seconds <= MAX_BOOTSTRAP_SECONDS)
+def _coefficient_blocks(results: Results, model: Pipeline, *, intervals: bool) -> list[Block]:
+    found = linear_coefficients(results.plan, model, intervals=intervals)
     if found is None:
         return []
     shown = found.order[:MAX_COEFFICIENTS]

@@ -51,10 +51,11 @@ def budget_blocks(plan: Plan) -> list[Block]:
 def _describe_tuning(plan: Plan, tuned: Sequence[LearnerResult]) -> str:
     if not tuned:
         return "Nothing was tuned: every learner has one setting."
+    inner = format_count(plan.tuning_folds, "inner fold")
     said = (
-        "Tuning is part of training: in every split the defaults and other settings are tried on "
-        f"{plan.inner_folds} inner folds of the training rows, and the best one is fitted on all of them. If the "
-        "choice varies between splits, it matters little."
+        f"Tuning is part of training: in every split the defaults and other settings are tried on {inner} of the "
+        "training rows, and the best one is fitted on all of them. If the choice varies between splits, it matters "
+        "little."
     )
     shares = sorted({one.share for judged in tuned for fold in judged.outcome.folds for one in fold.dropped})
     if shares and plan.racing:

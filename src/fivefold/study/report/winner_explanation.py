@@ -13,10 +13,10 @@ from fivefold.study.formatting import decimals_for, format_number, format_range
 from fivefold.study.judging.inspection import (
     MAX_SHUFFLED_COLUMNS,
     ColumnImportance,
-    affordable_inspections,
     learning_curve,
     permutation_importances,
 )
+from fivefold.study.judging.inspection_time import affordable_inspections
 from fivefold.study.judging.results import Results
 from fivefold.study.planning.splits import mean_test_train_ratio
 from fivefold.study.report import figures
@@ -29,13 +29,15 @@ def explanation_section(results: Results) -> Section:
     """The winner explained; empty if a baseline is best or no learner finished."""
     blocks: list[Block] = []
     if results.judged and not results.judged[0].outcome.learner.baseline:
-        for_columns, for_rows = affordable_inspections(results.plan, results.judged[0])
-        found = permutation_importances(results.plan, results.judged[0]) if for_columns else ()
+        affordable = affordable_inspections(results)
+        found = permutation_importances(results.plan, results.judged[0]) if affordable.importances else ()
         order = [one.column for one in found] or [column.name for column in results.plan.data.columns]
         blocks = [
-            BlockColumns((tuple(_column_blocks(results, found)), tuple(_row_blocks(results, for_rows)))),
-            *structure_blocks(results),
-            *effect_blocks(results, order),
+            BlockColumns(
+                (tuple(_column_blocks(results, found)), tuple(_row_blocks(results, affordable.learning_curve)))
+            ),
+            *structure_blocks(results, intervals=affordable.intervals),
+            *effect_blocks(results, order, affordable),
         ]
     return Section("learned", "What the winner learned", tuple(blocks))
 

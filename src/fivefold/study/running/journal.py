@@ -55,7 +55,7 @@ ADD_FOLD = "INSERT INTO folds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 PERMISSION_ERRORS = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")
 DISK_ERRORS = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM")
 
-Fate = Literal["done", "failed", "late", "died"]
+Fate = Literal["done", "failed", "late", "cut", "died"]
 Row = tuple[Any, ...]  # of a table that may be damaged: checked before it is used
 
 

@@ -6,11 +6,16 @@ neither does an interruption. A learner that fails is reported with its reason; 
 stopped and not tried on further splits. The others go on. A fold whose worker died, as when memory runs out, is tried
 once more, alone, when all others have ended; if it dies again that is reported, and `--resume` tries it again. A blend
 comes last: its folds are made of those of the learners that finished, without another fit.
+
+With a budget, the strongest learner and the cheap ones come first. A learner whose folds cannot end in time is left
+out, whether its forecast was too low or the machine is busy; the strongest one and the baselines never are.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -22,8 +27,8 @@ from fivefold.study.planning.hyperparameters import Setting
 from fivefold.study.planning.plan import FitCost, Plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import Split
-from fivefold.study.running.budget import fold_seconds, fold_time_limit, measure_cost
 from fivefold.study.running.cluster_pool import ClusterPool
+from fivefold.study.running.costs import fold_seconds, fold_time_limit, measure_cost
 from fivefold.study.running.fold import FoldResult, evaluate_blend, evaluate_fold
 from fivefold.study.running.journal import Journal, JournalEntry
 from fivefold.study.running.setting_search import DroppedSetting
@@ -33,8 +38,11 @@ from fivefold.study.tables.dataset import Data
 MAX_PROBE_SECONDS = 60.0  # a learner that takes longer has no measured cost
 ARRAY_FIELDS = ("test", "predicted", "proba", "inner", "fitted")  # fields of FoldResult that are arrays
 MAX_BLEND_SECONDS = 600.0  # time limit of a fold of a blend, which only averages predictions
+CHEAP_FOLD_SHARE = 0.02  # of the time of all folds of a split: with a budget, learners that take less come first
+OVERTIME_FACTOR = 2.0  # a fold may take this multiple of its forecast, even if a budget ends meanwhile
 
 FoldCallback = Callable[[str, float], None]  # name of the learner, seconds left
+Clock = Callable[[], float]  # seconds since a fixed moment
 
 
 class FoldTask(NamedTuple):
@@ -66,6 +74,13 @@ class MeasureTask(NamedTuple):
     learner: Learner
 
 
+class MeasuredCosts(NamedTuple):
+    """What learners cost, by name, and those that there was no time to measure."""
+
+    costs: dict[str, FitCost]
+    untimed: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class LearnerOutcome:
     """What became of a learner."""
@@ -74,7 +89,8 @@ class LearnerOutcome:
     folds: tuple[FoldResult, ...]
     failure: str | None
     warnings: tuple[str, ...]
-    late: bool = False  # was it stopped by its time limit?
+    late: bool = False  # was it stopped by its time limit, or by the budget?
+    cut: bool = False  # was it the budget?
 
 
 def make_workers(data: Data, jobs: int, cluster: str | None = None) -> WorkerPool:
@@ -86,18 +102,43 @@ def make_workers(data: Data, jobs: int, cluster: str | None = None) -> WorkerPoo
 
 
 def measure_costs(
-    plan: Plan, workers: WorkerPool, tick: Callable[[str], None] = lambda name: None
-) -> dict[str, FitCost]:
-    """What each learner costs; one that fails or takes too long is left out, and will be reported when it runs."""
+    plan: Plan,
+    workers: WorkerPool,
+    tick: Callable[[str], None] = lambda name: None,
+    *,
+    ends_at: float = math.inf,
+    clock: Clock = time.monotonic,
+) -> MeasuredCosts:
+    """What each learner costs; those that are not begun by `ends_at`, on the clock, are not timed.
+
+    The strongest, which comes first, and the baselines always are; ensembles come last. A learner that fails or takes
+    too long has no cost, and will be reported when it runs.
+    """
     light = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
-    costs = {}
-    single = (learner for learner in plan.learners if not learner.members)
-    for ended in workers.run((MeasureTask(try_measure, light, learner), MAX_PROBE_SECONDS) for learner in single):
+    single = [learner for learner in plan.learners if not learner.members]
+    costs, untimed, strongest = dict[str, FitCost](), set[str](), strongest_learner(plan)
+
+    def tasks() -> Iterator[tuple[MeasureTask, float]]:
+        for learner in sorted(single, key=lambda one: (one is not strongest, one.costly, -one.strength)):
+            if learner is strongest or learner.baseline or clock() < ends_at:
+                yield MeasureTask(try_measure, light, learner), MAX_PROBE_SECONDS
+            else:
+                untimed.add(learner.name)
+                tick(learner.name)
+
+    for ended in workers.run(tasks()):
         name = ended.task.learner.name
         if ended.value is not None:
             costs[name] = ended.value
         tick(name)
-    return {learner.name: costs[learner.name] for learner in plan.learners if learner.name in costs}
+    ordered = {learner.name: costs[learner.name] for learner in single if learner.name in costs}
+    return MeasuredCosts(ordered, frozenset(untimed))
+
+
+def strongest_learner(plan: Plan) -> Learner | None:
+    """The learner that a budget is spent on first; None if there are only baselines."""
+    others = [learner for learner in plan.learners if not learner.baseline and not learner.members]
+    return max(others, key=lambda learner: learner.strength, default=None)
 
 
 def run_plan(plan: Plan, *, jobs: int = 1) -> tuple[LearnerOutcome, ...]:
@@ -108,21 +149,37 @@ def run_plan(plan: Plan, *, jobs: int = 1) -> tuple[LearnerOutcome, ...]:
 
 
 def run_pending(
-    plan: Plan, journal: Journal, workers: WorkerPool, on_fold: FoldCallback = lambda name, left: None
+    plan: Plan,
+    journal: Journal,
+    workers: WorkerPool,
+    on_fold: FoldCallback = lambda name, left: None,
+    *,
+    ends_at: float = math.inf,
+    clock: Clock = time.monotonic,
 ) -> None:
-    """Run the folds that are not done; `on_fold` is called after each one that is in the journal or given up."""
+    """Run the folds that are not done; `on_fold` is called after each one that is in the journal or given up.
+
+    Learners whose folds cannot end by `ends_at`, on the clock, are left out.
+    """
     pending = pending_folds(plan, journal)
-    clock, late = _TimeLeft(plan, [name for name, _ in pending], workers.jobs), set[str]()
+    left, given_up = _TimeLeft(plan, [name for name, _ in pending], workers.jobs), set[str]()
     light = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
+    strongest = strongest_learner(plan)
 
     def tasks() -> Iterator[tuple[FoldTask, float]]:
         for (name, i), (learner, split) in pending.items():
             if learner.members:
                 continue
-            if name in late:
-                on_fold(name, clock.count_fold(name))
-            else:
-                yield FoldTask(_try_fold, light, learner, split, i), fold_time_limit(plan, learner)
+            limit, needed = fold_time_limit(plan, learner), learner is strongest or learner.baseline
+            if not needed and name not in given_up and left.seconds_of(name) > ends_at - clock():
+                journal.add_fold(_cut_entry(plan, journal, name, i))
+                given_up.add(name)
+            if name in given_up:
+                on_fold(name, left.count_fold(name))
+                continue
+            if not needed:
+                limit = min(limit, max(OVERTIME_FACTOR * left.mean_seconds(name), ends_at - clock()))
+            yield FoldTask(_try_fold, light, learner, split, i), limit
 
     died = list[TaskResult]()
     for ended in workers.run(tasks()):
@@ -132,17 +189,17 @@ def run_pending(
         entry = _journal_entry(ended)
         journal.add_fold(entry)
         if entry.fate == "late":
-            late.add(entry.learner)
-        on_fold(entry.learner, clock.count_fold(entry.learner, ended.seconds))
+            given_up.add(entry.learner)
+        on_fold(entry.learner, left.count_fold(entry.learner, ended.seconds))
     for ended in died:
-        entry = _journal_entry(_retry_alone(plan, ended, workers, late))
+        entry = _journal_entry(_retry_alone(plan, ended, workers, given_up))
         journal.add_fold(entry)
         if entry.fate != "done":
-            late.add(entry.learner)
-        on_fold(entry.learner, clock.count_fold(entry.learner, ended.seconds))
+            given_up.add(entry.learner)
+        on_fold(entry.learner, left.count_fold(entry.learner, ended.seconds))
     for ended in workers.run(_blend_tasks(light, pending, read_outcomes(plan, journal))) if plan.blend else ():
         journal.add_fold(_journal_entry(ended))
-        on_fold(ended.task.learner.name, clock.count_fold(ended.task.learner.name, ended.seconds))
+        on_fold(ended.task.learner.name, left.count_fold(ended.task.learner.name, ended.seconds))
 
 
 def _blend_tasks(
@@ -168,14 +225,21 @@ def _retry_alone(plan: Plan, ended: TaskResult, workers: WorkerPool, given_up: C
 def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[tuple[str, int], tuple[Learner, Split]]:
     """The folds that are not done, by name of the learner and index of the split; costly learners first, blends last.
 
-    With `retry`, folds whose workers died count as not done.
+    With a budget the learners come in the order in which it is spent on them, the cheap ones before the others. With
+    `retry`, folds whose workers died count as not done.
     """
     fates = {fold: fate for fold, fate in journal.fold_fates().items() if fate != "died" or not retry}
-    late = {name for (name, _), fate in fates.items() if fate == "late"}
-    costly_first = sorted(plan.learners, key=lambda learner: (bool(learner.members), -fold_seconds(plan, learner)))
+    late = {name for (name, _), fate in fates.items() if fate in ("late", "cut")}
+    cost = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
+    cheap = CHEAP_FOLD_SHARE * sum(cost.values()) if plan.budget is not None else math.inf
+
+    def order(learner: Learner) -> tuple[bool, bool, int, float]:
+        costly = cost[learner.name] > cheap
+        return bool(learner.members), costly, -learner.strength if costly else 0, -cost[learner.name]
+
     return {
         (learner.name, i): (learner, split)
-        for learner in costly_first
+        for learner in sorted(plan.learners, key=order)
         for i, split in enumerate(plan.splits)
         if learner.name not in late and (learner.name, i) not in fates
     }
@@ -187,7 +251,7 @@ def read_outcomes(plan: Plan, journal: Journal) -> tuple[LearnerOutcome, ...]:
 
 
 def _outcome_of(learner: Learner, entries: list[JournalEntry]) -> LearnerOutcome:
-    late = [entry.reason for entry in entries if entry.fate == "late"]
+    late = [entry.reason for entry in entries if entry.fate in ("late", "cut")]
     failed = [entry.reason for entry in entries if entry.fate in ("failed", "died")]
     return LearnerOutcome(
         learner,
@@ -195,6 +259,7 @@ def _outcome_of(learner: Learner, entries: list[JournalEntry]) -> LearnerOutcome
         next(iter(late + failed), None),
         tuple(dict.fromkeys(text for entry in entries for text in entry.warnings)),
         bool(late),
+        any(entry.fate == "cut" for entry in entries),
     )
 
 
@@ -270,6 +335,13 @@ def _journal_entry(ended: TaskResult) -> JournalEntry:
     return replace(entry, found=found, arrays=arrays, warnings=warned)
 
 
+def _cut_entry(plan: Plan, journal: Journal, name: str, split: int) -> JournalEntry:
+    """The entry of the first fold of a learner that a budget has no time for."""
+    done = sum(fate == "done" for (learner, _), fate in journal.fold_fates().items() if learner == name)
+    reason = f"the budget was spent after {done} of {len(plan.splits)} folds"
+    return JournalEntry(learner=name, split=split, fate="cut", reason=reason, seconds=0.0)
+
+
 def _pack_fold(learner: Learner, fold: FoldResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Plain values and arrays."""
     found = {field.name: getattr(fold, field.name) for field in fields(fold) if field.name not in ARRAY_FIELDS}
@@ -317,7 +389,12 @@ class _TimeLeft:
         self.left[name] -= 1
         if seconds is not None:
             self.taken.setdefault(name, []).append(seconds)
-        return sum(count * self._mean_seconds(name) for name, count in self.left.items()) / self.jobs
+        return sum(count * self.mean_seconds(name) for name, count in self.left.items()) / self.jobs
 
-    def _mean_seconds(self, name: str) -> float:
+    def seconds_of(self, name: str) -> float:
+        """How long the folds of a learner will take that are not done."""
+        return self.mean_seconds(name) * max(1.0, self.left[name] / self.jobs)
+
+    def mean_seconds(self, name: str) -> float:
+        """Seconds of a fold of the learner."""
         return float(np.mean(self.taken[name])) if name in self.taken else self.forecast[name]

@@ -28,7 +28,7 @@ from fivefold.study.planning.hyperparameters import (
 )
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
-from fivefold.study.planning.splits import TrainTestRows, inner_splits, subsample
+from fivefold.study.planning.splits import TrainTestRows, subsample
 from fivefold.study.preparation.log_target import with_logarithm
 from fivefold.study.running.blend import blend_weights, standard_errors_apart
 from fivefold.study.running.pipelines import make_estimator, make_preparation
@@ -94,7 +94,7 @@ def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, 
     if learner.members:
         return _choose_shares(data, learner, train, plan, seed)
     # also for a single setting: InnerSelection compares learners by these losses
-    splits = inner_splits(data, train, plan.inner_folds, seed)
+    splits = plan.inner_splits(data, train, seed)
     if not splits:
         return SettingChoice(learner.settings[0])
     trials = SettingTrials(data, learner, plan, seed)
@@ -212,7 +212,7 @@ def blend_choice(
     data: Data, choices: Mapping[str, SettingChoice], train: np.ndarray, plan: Plan, seed: int
 ) -> SettingChoice:
     """The weights of learners that were tuned on these rows, from their predictions on the inner splits."""
-    splits, inner = inner_splits(data, train, plan.inner_folds, seed), {n: c.inner for n, c in choices.items()}
+    splits, inner = plan.inner_splits(data, train, seed), {n: c.inner for n, c in choices.items()}
     known = {name: predictions for name, predictions in inner.items() if predictions is not None}
     if not splits or not known:
         even = 1 / len(choices)  # there is nothing to weigh them by

@@ -1,0 +1,196 @@
+"""What fits cost, measured before a study runs, and what a plan costs by that.
+
+Every learner is fitted on samples of increasing size until a fit takes a while. The last two sizes tell which part of
+its time is fixed and which grows with the rows; the columns are timed apart, since all settings of a search share
+them. A few other settings are timed on a sample of moderate size: what they cost beside the defaults.
+
+No row of the hold-out takes part.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from fivefold.study.formatting import shorten_name
+from fivefold.study.planning.hyperparameters import Setting, halving_rungs, race_finalists
+from fivefold.study.planning.plan import FitCost, Plan
+from fivefold.study.planning.portfolio import Learner
+from fivefold.study.planning.splits import subsample
+from fivefold.study.running.pipelines import build_pipeline
+
+SAMPLE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
+ENOUGH_SECONDS = 0.5  # once a fit takes this long, no larger sample is timed
+MAX_OTHERS_SECONDS = 0.25  # other settings are timed on the largest sample that the defaults took no longer for
+TIMED_SETTINGS = 2  # settings that are timed besides the defaults
+MAX_FIXED_SHARE = 0.5  # of the time on the largest sample: small times are noisy, and tables are larger
+MAX_NAME_LETTERS = 40  # of a learner's name in the forecast
+MIN_LIMIT_SECONDS, LIMIT_FACTOR = 20.0, 10.0  # time limit of a fold: at least this, and this multiple of its forecast
+
+
+class TimedFit(NamedTuple):
+    """Seconds to prepare the columns of a sample, and to fit and predict it."""
+
+    rows: int
+    preparation: float
+    fit: float
+
+
+@dataclass(frozen=True)
+class CostForecast:
+    """Seconds that a study will take: per fold of each learner, and in all with `jobs` workers."""
+
+    fold_seconds: Mapping[str, float]
+    folds: int
+    jobs: int
+    final_seconds: float = 0.0  # to tune and fit the winner on all rows
+
+    @property
+    def seconds(self) -> float:
+        """From the first fold to the last fit."""
+        return sum(self.fold_seconds.values()) * self.folds / self.jobs + self.final_seconds
+
+    def __str__(self) -> str:
+        costliest_first = sorted(self.fold_seconds.items(), key=lambda entry: -entry[1])
+        names = {name: shorten_name(name, MAX_NAME_LETTERS) for name in self.fold_seconds}
+        width = max(map(len, names.values()), default=0)
+        lines = [
+            f"{names[name]:<{width}}  {format_forecast(each):>8} per fold  {format_forecast(each * self.folds):>8}"
+            for name, each in costliest_first
+        ]
+        workers = "one worker" if self.jobs == 1 else f"{self.jobs} workers"
+        return "\n".join([*lines, f"about {format_forecast(self.seconds)} in all with {workers}"])
+
+
+def measure_cost(plan: Plan, learner: Learner) -> FitCost:
+    """Seconds of a fit and its predictions, how they grow with the rows, and what other settings cost."""
+    rows = plan.splits[0].train
+    sizes = [size for size in SAMPLE_ROWS if size < len(rows)] + ([len(rows)] if len(rows) <= SAMPLE_ROWS[-1] else [])
+    sizes = sizes if len(sizes) > 1 else [len(rows) // 2, len(rows)]
+    first, *others = learner.settings
+    time_one_fit(plan, learner, first, rows, sizes[0])  # compiles
+    timed: list[TimedFit] = []
+    for size in sizes:
+        timed.append(time_one_fit(plan, learner, first, rows, size))
+        if len(timed) > 1 and timed[-1].fit > ENOUGH_SECONDS:
+            break
+    largest = timed[-1]
+    growth, fixed = _growth(timed[-2], largest, learner.growth)
+    return FitCost(
+        seconds=largest.fit,
+        rows=largest.rows,
+        growth=growth,
+        fixed=fixed,
+        preparation=largest.preparation,
+        others=_cost_of_others(plan, learner, others, rows, timed),
+    )
+
+
+def _growth(fewer: TimedFit, more: TimedFit, known: float | None) -> tuple[float, float]:
+    """The exponent of n, and the seconds that do not grow: a + b n^g through both times."""
+    slope = math.log(more.fit / fewer.fit) / math.log(more.rows / fewer.rows)
+    power = max(1.0, slope if known is None else known)
+    share = (fewer.rows / more.rows) ** power
+    fixed = (fewer.fit - share * more.fit) / (1.0 - share)
+    return max(0.0, slope) if known is None else known, min(max(0.0, fixed), MAX_FIXED_SHARE * more.fit)
+
+
+def _cost_of_others(
+    plan: Plan, learner: Learner, others: Sequence[Setting], rows: np.ndarray, timed: Sequence[TimedFit]
+) -> float:
+    """The mean time of settings besides the defaults, over that of the defaults."""
+    chosen = others[:: max(1, len(others) // TIMED_SETTINGS)][:TIMED_SETTINGS]
+    if not chosen:
+        return 1.0
+    quick = [one for one in timed if one.fit <= MAX_OTHERS_SECONDS]
+    defaults = quick[-1] if quick else timed[0]
+    times = [time_one_fit(plan, learner, setting, rows, defaults.rows).fit for setting in chosen]
+    return float(np.mean(times)) / defaults.fit
+
+
+def forecast_cost(plan: Plan, jobs: int | None = None) -> CostForecast:
+    """The cost of a plan, by the measured costs of its learners."""
+    jobs = jobs or plan.jobs
+    each = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
+    rows = len(plan.data.y) - len(plan.holdout)
+    final = [_final_seconds(plan, learner, rows) for learner in plan.learners if not learner.baseline]
+    blend = sum(search / jobs + fits for search, fits in final)  # searches run side by side, fits one after the other
+    last = blend if plan.blend else max(map(sum, final), default=0.0)
+    return CostForecast(each, len(plan.splits), jobs, last)
+
+
+def fold_seconds(plan: Plan, learner: Learner) -> float:
+    """Seconds per outer split: the search, and the fit of the chosen setting."""
+    n = float(np.mean([len(split.train) for split in plan.splits]))
+    return _search_seconds(plan, learner, n) + _fit_seconds(plan, learner, n)
+
+
+def _final_seconds(plan: Plan, learner: Learner, rows: int) -> tuple[float, float]:
+    """Seconds to tune the learner on all rows outside the hold-out, and to fit it there and on all rows."""
+    again = _fit_seconds(plan, learner, len(plan.data.y)) if len(plan.holdout) else 0.0
+    return _search_seconds(plan, learner, rows), _fit_seconds(plan, learner, rows) + again
+
+
+def _fit_seconds(plan: Plan, learner: Learner, n: float) -> float:
+    """Seconds to prepare the columns of n rows, and to fit the chosen setting and predict them."""
+    cost = plan.costs.get(learner.name)
+    if cost is None:
+        return 0.0
+    return cost.prepare_at(n) + cost.mean_of(len(learner.settings)) * cost.fit_at(n)
+
+
+def _search_seconds(plan: Plan, learner: Learner, n: float) -> float:
+    """Seconds to choose a setting on the inner splits of n rows."""
+    cost = plan.costs.get(learner.name)
+    if cost is None:
+        return 0.0
+    folds, count = plan.tuning_folds, len(learner.settings)
+    m = n * (plan.inner_folds - 1) / plan.inner_folds  # rows of an inner training set
+    if plan.races(learner):
+        fits = [(count + (1 + race_finalists(count)) * (folds - 1.0), 1.0)]  # number of fits, share of the rows
+        prepared = float(folds)  # inner training sets whose columns are prepared
+    else:
+        first, *later = halving_rungs(count, int(n), halving=plan.halving)
+        kept = [(min(count, rung.settings + 1), rung.share) for rung in later]  # the defaults always go on
+        fits = [(folds * settings, share) for settings, share in ((first.settings, first.share), *kept)]
+        prepared = folds * sum(share for _, share in fits)
+    beyond = 1 if learner.ranges and count > 1 else 0  # about one value beyond the end of a range
+    finish = 2 if learner.finish and count > 1 else 0  # about twice the time of another setting
+    logarithm = 1 if plan.log_target and learner.tries_logarithm else 0
+    fits.append((folds * (beyond + finish + logarithm), 1.0))
+    if plan.halving:  # prepared columns are not kept
+        prepared += folds * (beyond + min(1, finish) + logarithm)
+    fitting = sum(number * cost.fit_at(share * m) for number, share in fits)
+    return cost.prepare_at(prepared * m) + cost.mean_of(count) * fitting
+
+
+def fold_time_limit(plan: Plan, learner: Learner) -> float:
+    """Seconds after which a fold of the learner is stopped."""
+    return max(MIN_LIMIT_SECONDS, LIMIT_FACTOR * fold_seconds(plan, learner))
+
+
+def time_one_fit(plan: Plan, learner: Learner, setting: Setting, rows: np.ndarray, size: int) -> TimedFit:
+    """The time of a sample of this size; linear algebra on one thread, as in a worker."""
+    data = plan.coded(plan.data)
+    sample = subsample(data, rows, size / len(rows), plan.seed)
+    prepare, method = build_pipeline(data, learner, setting, 0, sample)
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        X = prepare.fit_transform(data.X[sample], data.y[sample])
+        prepared = time.perf_counter()
+        method.fit(X, data.y[sample]).predict(X)
+        ended = time.perf_counter()
+    return TimedFit(size, max(prepared - start, 1e-6), max(ended - prepared, 1e-6))
+
+
+def format_forecast(value: float) -> str:
+    """Seconds or minutes, as exact as a forecast is."""
+    return f"{value:.2g} s" if value < 10 else f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min"
