@@ -90,11 +90,15 @@ def test_the_strongest_learner_and_the_baselines_are_never_left_out():
     assert found[STRONG].failure is None
 
 
-def test_no_fold_outlasts_the_budget_by_more_than_twice_its_forecast():
+def test_a_fold_that_runs_on_when_time_is_up_is_stopped_after_a_while():
+    """By three times its forecast, or a tenth of the budget."""
     plan = plan_of(**{STRONG: 5.0, WEAK: 2.0, CHEAP: 0.01})
     _, workers = run_until(plan, 25.0, **{STRONG: 5.0, WEAK: 2.0})
-    assert workers.limits[WEAK] == [10.0, 8.0, 6.0]  # what is left, of it at least twice 2 s
+    assert workers.limits[WEAK] == pytest.approx([10.0 + 10.0, 8.0 + 10.0, 6.0 + 10.0])
     assert min(workers.limits[STRONG]) > 100.0
+    plan = plan_of(budget=40.0, **{STRONG: 5.0, WEAK: 2.0, CHEAP: 0.01})
+    _, workers = run_until(plan, 25.0, **{STRONG: 5.0, WEAK: 2.0})
+    assert workers.limits[WEAK] == pytest.approx([10.0 + 6.0, 8.0 + 6.0, 6.0 + 6.0], rel=0.01)
 
 
 def test_with_a_budget_cheap_learners_come_first_and_then_the_strong():

@@ -85,7 +85,7 @@ class FitCost:
     """Seconds to fit a learner with its defaults on some rows and predict them, and what they grow with.
 
     fit          fixed + (seconds - fixed) (n / rows)^growth
-    preparation  of the columns, once for all settings that are fitted on the same rows: proportional to n
+    preparation  of the columns, once for all settings that are fitted on the same rows: the same with growth 1
     """
 
     seconds: float
@@ -93,6 +93,7 @@ class FitCost:
     growth: float  # at least 1 is taken
     fixed: float = 0.0  # seconds of them that any number of rows takes
     preparation: float = 0.0  # seconds, for the same rows
+    preparation_fixed: float = 0.0  # seconds of them that any number of rows takes
     others: float = 1.0  # mean time of the other settings, over that of the defaults
 
     def fit_at(self, rows: float) -> float:
@@ -101,7 +102,7 @@ class FitCost:
 
     def prepare_at(self, rows: float) -> float:
         """Seconds to prepare the columns of another number of rows."""
-        return self.preparation * rows / self.rows
+        return self.preparation_fixed + (self.preparation - self.preparation_fixed) * rows / self.rows
 
     def mean_of(self, settings: int) -> float:
         """The mean time of the defaults and other settings, this many in all, over that of the defaults."""

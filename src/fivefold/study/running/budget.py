@@ -37,7 +37,7 @@ from fivefold.study.planning.portfolio import Learner
 from fivefold.study.running.costs import forecast_cost, format_forecast
 
 TUNING_ROUNDS = (3, 6, 12, 24, 48, 96)  # settings per learner, as the budget allows
-EARLY_ROUNDS = 2  # rounds that the strongest learner has before other learners that are not cheap
+EARLY_ROUNDS = 1  # rounds that the strongest learner has before other learners that are not cheap
 BUDGET_SHARE = 0.9  # of the budget for everything by forecast; the rest is for looking into the winner
 MIN_FIT_SHARE = 0.3  # of the budget that is left for fits, even if timing took longer, as where loops are compiled
 CHEAP_SHARE = 0.02  # of the time for fits: a learner that takes less comes before costly ones

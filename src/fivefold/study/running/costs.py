@@ -81,25 +81,25 @@ def measure_cost(plan: Plan, learner: Learner) -> FitCost:
         timed.append(time_one_fit(plan, learner, first, rows, size))
         if len(timed) > 1 and timed[-1].fit > ENOUGH_SECONDS:
             break
-    largest = timed[-1]
-    growth, fixed = _growth(timed[-2], largest, learner.growth)
+    fewer, more = timed[-2:]
+    slope = math.log(more.fit / fewer.fit) / math.log(more.rows / fewer.rows)
+    growth = max(0.0, slope) if learner.growth is None else learner.growth
+    share = fewer.rows / more.rows
     return FitCost(
-        seconds=largest.fit,
-        rows=largest.rows,
+        seconds=more.fit,
+        rows=more.rows,
         growth=growth,
-        fixed=fixed,
-        preparation=largest.preparation,
+        fixed=_fixed_part(fewer.fit, more.fit, share ** max(1.0, growth)),
+        preparation=more.preparation,
+        preparation_fixed=_fixed_part(fewer.preparation, more.preparation, share),
         others=_cost_of_others(plan, learner, others, rows, timed),
     )
 
 
-def _growth(fewer: TimedFit, more: TimedFit, known: float | None) -> tuple[float, float]:
-    """The exponent of n, and the seconds that do not grow: a + b n^g through both times."""
-    slope = math.log(more.fit / fewer.fit) / math.log(more.rows / fewer.rows)
-    power = max(1.0, slope if known is None else known)
-    share = (fewer.rows / more.rows) ** power
-    fixed = (fewer.fit - share * more.fit) / (1.0 - share)
-    return max(0.0, slope) if known is None else known, min(max(0.0, fixed), MAX_FIXED_SHARE * more.fit)
+def _fixed_part(fewer: float, more: float, share: float) -> float:
+    """The seconds a of a + b, if a + share b are `fewer` and a + b `more`; at most a share of these."""
+    fixed = (fewer - share * more) / (1.0 - share)
+    return min(max(0.0, fixed), MAX_FIXED_SHARE * more)
 
 
 def _cost_of_others(
@@ -139,11 +139,11 @@ def _final_seconds(plan: Plan, learner: Learner, rows: int) -> tuple[float, floa
 
 
 def _fit_seconds(plan: Plan, learner: Learner, n: float) -> float:
-    """Seconds to prepare the columns of n rows, and to fit the chosen setting and predict them."""
+    """Seconds to fit the chosen setting on n rows and predict them, whose columns are prepared once for either."""
     cost = plan.costs.get(learner.name)
     if cost is None:
         return 0.0
-    return cost.prepare_at(n) + cost.mean_of(len(learner.settings)) * cost.fit_at(n)
+    return 2 * cost.prepare_at(n) + cost.mean_of(len(learner.settings)) * cost.fit_at(n)
 
 
 def _search_seconds(plan: Plan, learner: Learner, n: float) -> float:
@@ -155,20 +155,20 @@ def _search_seconds(plan: Plan, learner: Learner, n: float) -> float:
     m = n * (plan.inner_folds - 1) / plan.inner_folds  # rows of an inner training set
     if plan.races(learner):
         fits = [(count + (1 + race_finalists(count)) * (folds - 1.0), 1.0)]  # number of fits, share of the rows
-        prepared = float(folds)  # inner training sets whose columns are prepared
+        prepared = [1.0]  # shares of the rows whose columns are prepared, per inner fold
     else:
         first, *later = halving_rungs(count, int(n), halving=plan.halving)
         kept = [(min(count, rung.settings + 1), rung.share) for rung in later]  # the defaults always go on
         fits = [(folds * settings, share) for settings, share in ((first.settings, first.share), *kept)]
-        prepared = folds * sum(share for _, share in fits)
+        prepared = [share for _, share in fits]
     beyond = 1 if learner.ranges and count > 1 else 0  # about one value beyond the end of a range
     finish = 2 if learner.finish and count > 1 else 0  # about twice the time of another setting
     logarithm = 1 if plan.log_target and learner.tries_logarithm else 0
     fits.append((folds * (beyond + finish + logarithm), 1.0))
     if plan.halving:  # prepared columns are not kept
-        prepared += folds * (beyond + min(1, finish) + logarithm)
-    fitting = sum(number * cost.fit_at(share * m) for number, share in fits)
-    return cost.prepare_at(prepared * m) + cost.mean_of(count) * fitting
+        prepared += [1.0] * (beyond + min(1, finish) + logarithm)
+    preparing = folds * sum(2 * cost.prepare_at(share * n / 2) for share in prepared)  # training and test rows apart
+    return preparing + cost.mean_of(count) * sum(number * cost.fit_at(share * m) for number, share in fits)
 
 
 def fold_time_limit(plan: Plan, learner: Learner) -> float:

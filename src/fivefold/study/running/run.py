@@ -39,7 +39,8 @@ MAX_PROBE_SECONDS = 60.0  # a learner that takes longer has no measured cost
 ARRAY_FIELDS = ("test", "predicted", "proba", "inner", "fitted")  # fields of FoldResult that are arrays
 MAX_BLEND_SECONDS = 600.0  # time limit of a fold of a blend, which only averages predictions
 CHEAP_FOLD_SHARE = 0.02  # of the time of all folds of a split: with a budget, learners that take less come first
-OVERTIME_FACTOR = 2.0  # a fold may take this multiple of its forecast, even if a budget ends meanwhile
+OVERTIME_FACTOR, OVERTIME_SHARE = 3.0, 0.1  # how long a fold may run on when time is up: multiple of its forecast, or
+# share of the budget, whichever is more; a fold that is stopped is lost, and a new worker has to start
 
 FoldCallback = Callable[[str, float], None]  # name of the learner, seconds left
 Clock = Callable[[], float]  # seconds since a fixed moment
@@ -177,8 +178,9 @@ def run_pending(
             if name in given_up:
                 on_fold(name, left.count_fold(name))
                 continue
-            if not needed:
-                limit = min(limit, max(OVERTIME_FACTOR * left.mean_seconds(name), ends_at - clock()))
+            if not needed and plan.budget is not None:
+                overtime = max(OVERTIME_FACTOR * left.mean_seconds(name), OVERTIME_SHARE * plan.budget)
+                limit = min(limit, max(0.0, ends_at - clock()) + overtime)
             yield FoldTask(_try_fold, light, learner, split, i), limit
 
     died = list[TaskResult]()
