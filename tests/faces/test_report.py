@@ -12,13 +12,14 @@ from typer.testing import CliRunner
 
 from fivefold.cli.app import app
 from fivefold.evaluation.comparison import friedman_test
+from fivefold.evaluation.selection import diagnose_gain
 from fivefold.study import report
 from fivefold.study.judging import inspection
 from fivefold.study.judging.inspection import learning_curve, permutation_importances
+from fivefold.study.judging.learner_fit import learner_fit
 from fivefold.study.judging.results import results_to_json
 from fivefold.study.judging.study_comparison import compare_studies
 from fivefold.study.planning.plan import make_plan
-from fivefold.study.report.headline import learner_fit, read_fit
 from fivefold.study.report.page import to_html, to_markdown
 from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.run import LearnerOutcome
@@ -165,9 +166,9 @@ def test_training_error_stands_beside_the_test_error_and_says_who_fits_too_close
         return np.mean((y - smooth(x)) ** 2), np.mean((y_new - smooth(new)) ** 2)
 
     flat = np.mean((y_new - y.mean()) ** 2)
-    found = [read_fit(*losses(width), baseline=flat, perfect=0.0) for width in (3.0, 0.05, 1e-4)]
-    assert found == ["under", "", "over"]
-    assert [learner_fit(studies["wine"], judged) for judged in studies["wine"].judged[:2]] == ["", ""]
+    found = [diagnose_gain(*losses(width), baseline=flat, perfect=0.0) for width in (3.0, 0.05, 1e-4)]
+    assert found == ["underfit", "right", "overfit"]
+    assert [learner_fit(studies["wine"], judged) for judged in studies["wine"].judged[:2]] == ["right", "right"]
 
 
 def test_two_classes_have_thresholds_by_cost_and_a_certificate(pages, studies):

@@ -12,8 +12,8 @@ import fivefold
 from fivefold.evaluation.scores import SCORES
 from fivefold.naive_bayes import GaussianNB
 from fivefold.study import report
+from fivefold.study.judging.learner_fit import learner_fit
 from fivefold.study.report.figures import score_window
-from fivefold.study.report.headline import learner_fit
 from fivefold.study.report.next_steps import next_steps_section
 from fivefold.study.report.page import TEMPLATE_FOLDER, to_html, to_markdown
 from fivefold.study.running.run import LearnerOutcome
@@ -150,7 +150,7 @@ def test_overconfidence_is_not_called_underfitting(study, text):
     (baseline,) = (one for one in study.judged if one.name == "MajorityClassifier")
     assert bayes.outcome.folds[0].train_score["log_loss"] > baseline.estimates["log_loss"].mean
     assert bayes.estimates["accuracy"].mean > baseline.estimates["accuracy"].mean + 0.1
-    assert learner_fit(study, bayes) == "sure"
+    assert learner_fit(study, bayes) == "overconfident"
     row = next(row for row in Reader(text).tables["leaderboard"] if row[1]["text"] == "GaussianNB")
     assert any("overconfident" in cell["text"] for cell in row)
     assert not any("underfits" in cell["text"] for cell in row)
@@ -163,12 +163,12 @@ def test_a_learner_that_fails_by_its_classes_too_still_underfits(study):
         replace(fold, train_score={name: flat[name].mean for name in fold.train_score}) for fold in bayes.outcome.folds
     )
     poor = replace(bayes, outcome=replace(bayes.outcome, folds=folds), estimates=flat)
-    assert learner_fit(study, poor) == "under"
+    assert learner_fit(study, poor) == "underfit"
 
 
 def test_advice_is_for_the_winner_and_not_for_those_that_lost(study):
     losers = [one for one in study.judged[1:] if not one.outcome.learner.baseline]
-    assert [learner_fit(study, one) for one in losers] == ["sure"]
+    assert [learner_fit(study, one) for one in losers] == ["overconfident"]
     text = " ".join(item for block in next_steps_section(study).blocks for item in block.items)
     assert not any(one.name in text for one in losers)
     first = replace(study, judged=(losers[0], *(one for one in study.judged if one is not losers[0])))

@@ -15,6 +15,7 @@ from fivefold import plot
 from fivefold.cli.app import app
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.study import BadInput, Experience, LearningProblem, load, make_plan, select_features
+from fivefold.study.guide import workflow
 from fivefold.study.guide.advice import tree_suitability
 from fivefold.study.guide.feature_selection import evaluate_expression, feature_warnings
 from fivefold.study.guide.workflow import PHASE_TITLES, PHASES, Workflow
@@ -250,6 +251,14 @@ class TestWorkflow:
         weak = Workflow(folder).outcomes["evaluation"]["weaknesses"]
         assert weak and weak[0]["phase"] == "features"
         assert "Go back to the features" in (folder / "report.md").read_text()
+
+    @pytest.mark.parametrize(("fit", "phase"), [("overfit", "data"), ("underfit", "models"), ("right", None)])
+    def test_how_the_best_learner_fits_is_pointed_back_as_the_report_judges_it(self, folder, monkeypatch, fit, phase):
+        """One judgement of over- and underfitting: that of the leaderboard."""
+        monkeypatch.setattr(workflow, "learner_fit", lambda results, judged: fit)
+        self.through(Workflow.begin(folder, IRIS))
+        weak = Workflow(folder).outcomes["training"]["weaknesses"]
+        assert [one["phase"] for one in weak] == ([phase] if phase else [])
 
     def test_refusals(self, folder, tmp_path):
         with pytest.raises(BadInput, match="P is missing"):

@@ -37,6 +37,7 @@ from fivefold.evaluation.monte_carlo_risk import expected_loss as expected_loss
 from fivefold.evaluation.scores import SCORES as SCORES
 from fivefold.evaluation.scores import Score as Score
 from fivefold.evaluation.selection import diagnose as diagnose
+from fivefold.evaluation.selection import diagnose_gain as diagnose_gain
 from fivefold.evaluation.selection import nested_selection as nested_selection
 from fivefold.evaluation.selection import select as select
 from fivefold.evaluation.selection import within_one_error as within_one_error

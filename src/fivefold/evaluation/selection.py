@@ -38,6 +38,8 @@ from fivefold.evaluation.validation import (
 )
 
 FitVerdict = Literal["underfit", "right", "overfit"]
+MIN_GAIN_KEPT = 0.5  # less than this share of the gain over a baseline on training rows remains: overfit
+MIN_GAIN = 0.1  # less than this share of the possible gain over a baseline, even on training rows: underfit
 SelectionRule = Callable[[Sequence[Validation]], int]
 
 ORDERED_CANDIDATES = "the candidates are ordered from the simplest to the most complex"
@@ -218,3 +220,19 @@ def diagnose(found: Validation, reference: Validation | float) -> FitVerdict:
     if gap.mean() <= beyond.std(ddof=1) / np.sqrt(len(beyond)) + ROUNDING * abs(level):
         return "right"
     return "overfit" if found.training <= level * (1 + ROUNDING) else "underfit"
+
+
+def diagnose_gain(train: float, test: float, baseline: float, perfect: float) -> FitVerdict:
+    """The same where there is a baseline, and no reference known to be attainable; all arguments are losses.
+
+    "underfit" if even on training rows it gains almost nothing over the baseline; "overfit" if less than half of its
+    gain on training rows remains on unseen rows.
+
+    Examples
+    --------
+    >>> [diagnose_gain(*losses, baseline=1.0, perfect=0.0) for losses in ((0.2, 0.3), (0.97, 0.98), (0.0, 0.8))]
+    ['right', 'underfit', 'overfit']
+    """
+    if baseline - train < MIN_GAIN * (baseline - perfect):
+        return "underfit"
+    return "overfit" if baseline - test < MIN_GAIN_KEPT * (baseline - train) else "right"

@@ -17,7 +17,6 @@ per phase.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +31,7 @@ from fivefold.study.environment import to_plain_values
 from fivefold.study.guide.advice import tree_suitability
 from fivefold.study.guide.feature_selection import SelectedFeatures, apply_features, select_features
 from fivefold.study.guide.problem import LearningProblem
+from fivefold.study.judging.learner_fit import LearnerFit, learner_fit
 from fivefold.study.judging.results import Results, judge_outcomes
 from fivefold.study.planning.plan import Plan, make_plan
 from fivefold.study.running.budget import fit_to_budget
@@ -52,8 +52,11 @@ PHASE_TITLES: dict[Phase, str] = {
 }
 WORKFLOW_FILE, REPORT_FILE = "workflow.json", "report.md"
 TEST_SHARE = 0.25  # share of the rows that is locked away
-OVERFIT_GAP = 0.25  # overfitting: training beats validation by more than this share of baseline minus perfect loss
-UNDERFIT_GAIN = 0.1  # underfitting: training gains less than this share over the baseline
+FIT_WEAKNESSES: dict[LearnerFit, tuple[Phase, str]] = {
+    "overfit": ("data", "training rows are predicted far better than others: get more rows, or use fewer features"),
+    "underfit": ("models", "even training rows are predicted badly: try richer models or better features"),
+    "overconfident": ("models", "its probabilities are too close to 0 and 1: use its classes, or calibrate it"),
+}
 MIN_CLASS_RECALL = 0.5  # a class with a smaller recall is named as a weakness
 
 
@@ -338,7 +341,7 @@ def _validation_record(results: Results) -> dict[str, Any]:
 
 def _find_weaknesses(results: Results, board: list[dict[str, Any]]) -> list[dict[str, str]]:
     """Weaknesses, each with the phase that may remedy it."""
-    score, best = results.score, board[0]
+    best = board[0]
     baselines = [entry for entry in board if entry["baseline"]]
     found = []
     if best["baseline"] or not all(entry["worse"] for entry in baselines):
@@ -348,17 +351,8 @@ def _find_weaknesses(results: Results, board: list[dict[str, Any]]) -> list[dict
                 "no learner is shown to be better than the baselines, which use no features: add better features",
             )
         )
-    level = min((score.loss(entry["mean"]) for entry in baselines), default=math.nan)
-    train, new = score.loss(best["training"]), score.loss(best["mean"])
-    perfect = score.loss(score.perfect)
-    if np.isfinite([level, perfect]).all() and level > perfect and not best["baseline"]:
-        span = level - perfect
-        if (new - train) / span > OVERFIT_GAP:
-            found.append(
-                ("data", "training rows are predicted far better than others: get more rows, or use fewer features")
-            )
-        elif (level - train) / span < UNDERFIT_GAIN:
-            found.append(("models", "even training rows are predicted badly: try richer models or better features"))
+    if (fit := learner_fit(results, results.judged[0])) in FIT_WEAKNESSES:
+        found.append(FIT_WEAKNESSES[fit])
     if results.failed:
         names = ", ".join(outcome.learner.name for outcome in results.failed)
         found.append(("models", f"{names} failed: leave them out or see why"))

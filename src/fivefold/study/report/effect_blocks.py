@@ -10,7 +10,7 @@ from fivefold.evaluation.inspection.partial_dependence import PartialDependence
 from fivefold.evaluation.protocols import Label
 from fivefold.plot.model_effects import contribution_bars, effect
 from fivefold.plot.style import shorten
-from fivefold.study.formatting import decimals_for, format_number
+from fivefold.study.formatting import decimals_for, format_number, join_names
 from fivefold.study.judging.column_effects import (
     BACKGROUND_ROWS,
     MAX_EFFECTS,
@@ -49,6 +49,13 @@ def effect_blocks(results: Results, order: Sequence[str], affordable: Affordable
         explained = explain_examples(plan, model, label)
         figures = tuple(_contribution_figure(row, explained, results, i) for i, row in enumerate(explained.rows))
         blocks += [SubHeading("Single predictions explained"), Paragraph(_row_text(explained)), FigureRow(figures)]
+    left_out = [
+        words
+        for words, done in (("effects of columns", affordable.effects), ("single predictions", affordable.examples))
+        if not done
+    ]
+    if left_out:
+        blocks.append(Paragraph(f"Not computed, because it would take too long: {join_names(left_out)}."))
     return blocks
 
 

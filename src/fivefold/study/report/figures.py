@@ -21,6 +21,7 @@ from fivefold.plot.forest_plot import ForestRow, forest
 from fivefold.plot.style import shorten
 from fivefold.study.formatting import join_names, shorten_name
 from fivefold.study.judging.inspection import ColumnImportance
+from fivefold.study.judging.learner_fit import mean_train_score
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.plan import Plan
 from fivefold.study.report.blocks import Figure
@@ -108,12 +109,6 @@ def score_figure(results: Results) -> Figure:
         width=4.2,
         height=0.95 + 0.24 * len(bars),
     )
-
-
-def mean_train_score(judged: LearnerResult, score: str) -> float | None:
-    """The mean score on training rows; None if it was not computed."""
-    found = [fold.train_score[score] for fold in judged.outcome.folds if score in fold.train_score]
-    return float(np.mean(found)) if found else None
 
 
 def roc_figures(best: Sequence[OutOfFoldPredictions], positive: Label, cut: ChosenThreshold) -> tuple[Figure, ...]:

@@ -15,6 +15,7 @@ from fivefold.study.formatting import (
     format_p_value,
     format_seconds,
 )
+from fivefold.study.judging.learner_fit import LearnerFit, learner_fit, mean_train_score
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.judging.time_order import time_order_sentences
 from fivefold.study.report import figures
@@ -33,14 +34,12 @@ from fivefold.study.report.blocks import (
 )
 from fivefold.study.report.learner_figures import learner_figures
 
-MIN_GAIN_KEPT = (
-    0.5  # overfitting: less than this share of the gain over the baseline on training rows remains on unseen rows
-)
-MIN_GAIN = 0.1  # underfitting: less than this share of the possible gain over the baseline, even on training rows
-PROBABILITY_SCORES = ("log_loss", "brier")  # a learner that is too sure of itself loses by these alone
-FIT_VERDICTS = {"over": "overfits", "under": "underfits", "sure": "overconfident", "": ""}
-
-FitReading = Literal["over", "under", "sure", ""]
+FIT_WORDS: dict[LearnerFit, str] = {
+    "overfit": "overfits",
+    "underfit": "underfits",
+    "overconfident": "overconfident",
+    "right": "",
+}
 
 
 def result_section(results: Results) -> Section:
@@ -124,56 +123,11 @@ def leaderboard(results: Results) -> TableBlock:
     return TableBlock(caption, header, tuple(rows), name="leaderboard")
 
 
-def read_fit(train: float, test: float, baseline: float, perfect: float) -> FitReading:
-    """Does a learner overfit or underfit? All arguments are losses.
-
-    It underfits if even on training rows it gains almost nothing over the baseline; it overfits if less than half of
-    its gain on training rows remains on unseen rows.
-
-    Examples
-    --------
-    >>> read_fit(train=0.2, test=0.3, baseline=1.0, perfect=0.0)
-    ''
-    >>> read_fit(train=0.97, test=0.98, baseline=1.0, perfect=0.0)
-    'under'
-    >>> read_fit(train=0.0, test=0.8, baseline=1.0, perfect=0.0)
-    'over'
-    """
-    if baseline - train < MIN_GAIN * (baseline - perfect):
-        return "under"
-    return "over" if baseline - test < MIN_GAIN_KEPT * (baseline - train) else ""
-
-
-def learner_fit(results: Results, judged: LearnerResult) -> FitReading:
-    """The reading of a learner against the best baseline; empty for a baseline.
-
-    By a score of probabilities, a learner that is too sure of itself can be worse than the baseline even on training
-    rows. If it is neither over- nor underfitted by its classes, its fault is overconfidence.
-    """
-    if judged.outcome.learner.baseline:
-        return ""
-    reading = _reading_by(results.score, results, judged)
-    if reading and results.score.name in PROBABILITY_SCORES:
-        by_class = [score for score in results.plan.shown if score.name not in PROBABILITY_SCORES]
-        if by_class and not _reading_by(by_class[0], results, judged):
-            return "sure"
-    return reading
-
-
-def _reading_by(score: Score, results: Results, judged: LearnerResult) -> FitReading:
-    train = figures.mean_train_score(judged, score.name)
-    if train is None or not results.baselines:
-        return ""
-    baseline = min(score.loss(other.estimates[score.name].mean) for other in results.baselines)
-    test = score.loss(judged.estimates[score.name].mean)
-    return read_fit(score.loss(train), test, baseline, score.loss(score.perfect))
-
-
 def _learner_row(results: Results, judged: LearnerResult, rank: int, digits: dict[str, int]) -> tuple[Cell, ...]:
     first, scores = results.score, results.plan.scores
-    baseline, train = judged.outcome.learner.baseline, figures.mean_train_score(judged, first.name)
+    baseline, train = judged.outcome.learner.baseline, mean_train_score(judged, first.name)
     look: Literal["best", "soft", ""] = "best" if rank == 0 else "soft" if baseline else ""
-    fit = FIT_VERDICTS[learner_fit(results, judged)]
+    fit = FIT_WORDS[learner_fit(results, judged)]
     return (
         Cell(judged.mark, None, look),
         Cell(judged.name + (" (baseline)" if baseline else ""), None, look),

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from fivefold.study.formatting import first_names, join_names
+from fivefold.study.judging.learner_fit import LearnerFit, learner_fit
 from fivefold.study.judging.results import Results
 from fivefold.study.report.blocks import BulletList, Section
 from fivefold.study.report.figures import OutOfFoldPredictions
-from fivefold.study.report.headline import FitReading, learner_fit
 
 MIN_CLASS_RECALL = 0.5  # a class of which the winner finds a smaller share is named
-FIT_ADVICE: dict[FitReading, str] = {
-    "over": "{name} overfits: more rows, fewer columns or stronger regularisation may help.",
-    "under": "{name} underfits and is still the best: the columns say little about the target. Look for columns that "
-    "say more.",
-    "sure": "{name} is overconfident: it tells the classes apart, but its probabilities are too close to 0 and 1. Use "
-    "its classes, or calibrate it (scikit-learn's CalibratedClassifierCV) before you use its probabilities.",
+FIT_ADVICE: dict[LearnerFit, str] = {
+    "overfit": "{name} overfits: more rows, fewer columns or stronger regularisation may help.",
+    "underfit": "{name} underfits and is still the best: the columns say little about the target. Look for columns "
+    "that say more.",
+    "overconfident": "{name} is overconfident: it tells the classes apart, but its probabilities are too close to 0 "
+    "and 1. Use its classes, or calibrate it (scikit-learn's CalibratedClassifierCV) before you use its probabilities.",
 }
 
 
@@ -34,8 +34,8 @@ def _winner_advice(results: Results) -> list[str]:
     best = results.judged[0]
     if best.outcome.learner.baseline:
         return ["No method beats a baseline: the columns say little about the target. Look for columns that say more."]
-    reading = learner_fit(results, best)
-    found = [FIT_ADVICE[reading].format(name=best.name)] if reading else []
+    fit = learner_fit(results, best)
+    found = [FIT_ADVICE[fit].format(name=best.name)] if fit in FIT_ADVICE else []
     if missed := _missed_classes(OutOfFoldPredictions.of(best, results.plan)):
         found.append(
             f"{best.name} finds fewer than half of the rows of {first_names(missed, 5)}. More rows of these would help "

@@ -2,5 +2,6 @@
 `journal`.
 
 Within a fold, `setting_search` chooses the setting, `blend` weighs learners, and `pipelines` makes what is fitted.
-`budget` measures costs beforehand, `resumption` restores an interrupted study, `trial` compares learners quickly.
+`costs` are measured beforehand, and `budget` spends a budget of time by them. `resumption` restores an interrupted
+study, `trial` compares learners quickly.
 """
