@@ -21,6 +21,7 @@ from fivefold.study import report
 from fivefold.study.judging import linear_coefficients as coefficients
 from fivefold.study.judging.column_effects import column_effects, explain_examples, row_contributions
 from fivefold.study.judging.error_groups import error_groups, worst_groups
+from fivefold.study.judging.inspection_time import AffordableInspections, affordable_inspections
 from fivefold.study.judging.linear_coefficients import linear_coefficients
 from fivefold.study.judging.prediction_ranges import prediction_ranges
 from fivefold.study.judging.results import judge_outcomes
@@ -362,7 +363,11 @@ def test_the_parts_of_a_report_that_look_into_the_winner(name, few_draws):
     make, method, tables = CASES[name]
     found = studied(make(), [method], of=method)
     names = [column.name for column in found.plan.data.columns][:2]
-    blocks = [*structure_blocks(found), *effect_blocks(found, names), *group_blocks(found), *range_blocks(found)]
+    whole = affordable_inspections(found)
+    blocks = [*structure_blocks(found, intervals=True), *effect_blocks(found, names, whole)]
+    blocks += [*group_blocks(found), *range_blocks(found)]
+    (said,) = effect_blocks(found, names, AffordableInspections())
+    assert said.text == "Not computed, because it would take too long: effects of columns and single predictions."
     shown = (FigureRow(learner_figures(found)), *difference_blocks(found))
     page = Page("", "", (Section("s", "", (*blocks, *shown)),), "")
     read, text = Reader(to_html(page)), to_markdown(page)
