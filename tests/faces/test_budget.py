@@ -263,10 +263,19 @@ def test_columns_are_prepared_once_for_all_settings_of_a_search(monkeypatch):
 def test_other_settings_have_a_cost_of_their_own(monkeypatch):
     """Three times that of the defaults: it counts for a search, not where the defaults are the only setting."""
     plan = make_plan(blobs(), FEW)
-    fake_clock(monkeypatch, lambda rows, setting: rows * (3.0 if setting else 1.0))
+    fake_clock(monkeypatch, lambda rows, setting: 1e-3 * rows * (3.0 if setting else 1.0))
     searched = plan.learners[0]
     found = costs_module.measure_cost(plan, searched)
     plan, n = replace(plan, costs={searched.name: found}), len(plan.splits[0].train)
     assert found.others == pytest.approx(3.0)
-    assert fold_seconds(plan, replace(searched, settings=({},))) == pytest.approx(n * (1 + 3 * 2 / 3))
-    assert fold_seconds(plan, searched) == pytest.approx(n * 34 / 12 * (1 + 13 * 3 * 2 / 3))
+    assert fold_seconds(plan, replace(searched, settings=({},))) == pytest.approx(1e-3 * n * (1 + 3 * 2 / 3))
+    assert fold_seconds(plan, searched) == pytest.approx(1e-3 * n * 34 / 12 * (1 + 13 * 3 * 2 / 3))
+
+
+def test_a_learner_that_is_slow_on_few_rows_is_timed_once(monkeypatch):
+    """As boosting of ten classes: larger samples and other settings would take most of a short budget."""
+    plan, fits = make_plan(blobs(8_000), FEW), []
+    fake_clock(monkeypatch, lambda rows, setting: fits.append((rows, dict(setting))) or 0.01 * rows)
+    found = costs_module.measure_cost(plan, plan.learners[0])
+    assert fits == [(250, {}), (250, {})]  # the first one compiles
+    assert (found.seconds, found.rows, found.fixed, found.others) == (2.5, 250, 0.0, costs_module.USUAL_OTHERS)

@@ -2,7 +2,8 @@
 
 Every learner is fitted on samples of increasing size until a fit takes a while. The last two sizes tell which part of
 its time is fixed and which grows with the rows; the columns are timed apart, since all settings of a search share
-them. A few other settings are timed on a sample of moderate size: what they cost beside the defaults.
+them. A few other settings are timed on a sample of moderate size: what they cost beside the defaults. A learner whose
+first fit takes long already, as boosting of many classes does, is not fitted again, unless its growth is not known.
 
 No row of the hold-out takes part.
 """
@@ -13,7 +14,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from fivefold.study.running.pipelines import build_pipeline
 SAMPLE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
 ENOUGH_SECONDS = 0.5  # once a fit takes this long, no larger sample is timed
 MAX_OTHERS_SECONDS = 0.25  # other settings are timed on the largest sample that the defaults took no longer for
-TIMED_SETTINGS = 2  # settings that are timed besides the defaults
+TIMED_SETTINGS, USUAL_OTHERS = 2, 1.5  # settings timed besides the defaults; their time over that of these if not timed
 MAX_FIXED_SHARE = 0.5  # of the time on the largest sample: small times are noisy, and tables are larger
 MAX_NAME_LETTERS = 40  # of a learner's name in the forecast
 MIN_LIMIT_SECONDS, LIMIT_FACTOR = 20.0, 10.0  # time limit of a fold: at least this, and this multiple of its forecast
@@ -79,20 +80,26 @@ def measure_cost(plan: Plan, learner: Learner) -> FitCost:
     timed: list[TimedFit] = []
     for size in sizes:
         timed.append(time_one_fit(plan, learner, first, rows, size))
-        if len(timed) > 1 and timed[-1].fit > ENOUGH_SECONDS:
+        if timed[-1].fit > ENOUGH_SECONDS and (len(timed) > 1 or learner.growth is not None):
             break
-    fewer, more = timed[-2:]
-    slope = math.log(more.fit / fewer.fit) / math.log(more.rows / fewer.rows)
-    growth = max(0.0, slope) if learner.growth is None else learner.growth
-    share = fewer.rows / more.rows
-    return FitCost(
+    more = timed[-1]
+    cost = FitCost(
         seconds=more.fit,
         rows=more.rows,
+        growth=learner.growth or 0.0,
+        preparation=more.preparation,
+        others=_cost_of_others(plan, learner, others, rows, timed),
+    )
+    if len(timed) == 1:
+        return cost
+    fewer = timed[-2]
+    share = fewer.rows / more.rows
+    growth = max(0.0, math.log(fewer.fit / more.fit) / math.log(share)) if learner.growth is None else learner.growth
+    return replace(
+        cost,
         growth=growth,
         fixed=_fixed_part(fewer.fit, more.fit, share ** max(1.0, growth)),
-        preparation=more.preparation,
         preparation_fixed=_fixed_part(fewer.preparation, more.preparation, share),
-        others=_cost_of_others(plan, learner, others, rows, timed),
     )
 
 
@@ -110,9 +117,10 @@ def _cost_of_others(
     if not chosen:
         return 1.0
     quick = [one for one in timed if one.fit <= MAX_OTHERS_SECONDS]
-    defaults = quick[-1] if quick else timed[0]
-    times = [time_one_fit(plan, learner, setting, rows, defaults.rows).fit for setting in chosen]
-    return float(np.mean(times)) / defaults.fit
+    if not quick:
+        return USUAL_OTHERS
+    times = [time_one_fit(plan, learner, setting, rows, quick[-1].rows).fit for setting in chosen]
+    return float(np.mean(times)) / quick[-1].fit
 
 
 def forecast_cost(plan: Plan, jobs: int | None = None) -> CostForecast:
