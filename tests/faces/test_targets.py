@@ -16,7 +16,7 @@ from fivefold.study.preparation.log_target import LogTargetRegressor
 @pytest.fixture(autouse=True)
 def _enough_time(monkeypatch):
     """No fold is stopped, however busy the machine is."""
-    monkeypatch.setattr("fivefold.study.running.budget.MIN_LIMIT_SECONDS", 600.0)
+    monkeypatch.setattr("fivefold.study.running.costs.MIN_LIMIT_SECONDS", 600.0)
 
 
 def run(*words, width=200):

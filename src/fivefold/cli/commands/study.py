@@ -26,6 +26,16 @@ from fivefold.cli.options import (
     refuse,
 )
 
+METRIC_OPTION = Annotated[
+    str | None, typer.Option(help="Score that ranks and tunes; by default log_loss for classes, rmse for numbers.")
+]
+JOBS_OPTION = Annotated[
+    int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
+]
+CLUSTER_OPTION = Annotated[
+    str | None, typer.Option(help="Run the folds on a Dask cluster: its address, or local; the results are the same.")
+]
+
 
 def study(
     context: typer.Context,
@@ -33,9 +43,7 @@ def study(
     target: TARGET_OPTION = None,
     task: TASK_OPTION = None,
     methods: METHODS_OPTION = None,
-    metric: Annotated[
-        str | None, typer.Option(help="Score that ranks and tunes; by default log_loss for classes, rmse for numbers.")
-    ] = None,
+    metric: METRIC_OPTION = None,
     folds: Annotated[
         int | None, typer.Option(min=2, help="Outer folds; the default depends on the number of rows.")
     ] = None,
@@ -45,13 +53,8 @@ def study(
     holdout: HOLDOUT_OPTION = None,
     margin: MARGIN_OPTION = None,
     budget: Annotated[str | None, typer.Option(help="Time until the report is written, such as 90s or 10min.")] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="Run the folds on a Dask cluster: its address, or local; the results are the same."),
-    ] = None,
+    jobs: JOBS_OPTION = None,
+    cluster: CLUSTER_OPTION = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report, the model and the journal.")] = Path(
         "fivefold-study"
