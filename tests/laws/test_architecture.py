@@ -65,6 +65,7 @@ SHARED_NAMES = {
 UNDECLARED = {  # packages that are imported only where a user's data come from them, or with words if absent
     "pandas": "rules as a frame, for those who have pandas",
     "torch": "doctor names the device; tensors come with torch",
+    "triton": "comes with torch for CUDA, and compiles kernels there",
     "dask": "arrays in chunks come with dask",
     "pyarrow": "Parquet files and Arrow data sets come with pyarrow, or words say so",
 }
@@ -117,11 +118,11 @@ def test_imports_only_go_down(path):
 
 @pytest.mark.parametrize("path", [p for p in FILES if LAYERS[p.relative_to(PACKAGE).parts[0]] < 2], ids=names)
 def test_functions_of_the_floor_and_the_engines_are_annotated(path):
-    """Compiled loops and rules have no annotations: Numba finds their types."""
+    """Compiled loops, rules and kernels have no annotations: Numba and Triton find their types."""
 
     def compiled(node):
         text = " ".join(ast.unparse(d) for d in node.decorator_list)
-        return "jit" in text or ".rule" in text
+        return "jit" in text or ".rule" in text or text == "kernel"
 
     bare = [
         node.name

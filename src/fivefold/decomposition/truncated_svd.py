@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.admission.takes import Takes
 from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
-from fivefold.core.numerics.arrays import like
+from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
 from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, UserTable, Vector
@@ -82,7 +82,7 @@ class TruncatedSVD(AxisReduction):
     array([[1., 1., 0., 0.]])
     """
 
-    takes = Takes(sparse=True, chunks=True)
+    takes = Takes(sparse=True, tensors=True, chunks=True)
     card = Card(
         applications=("dimension reduction", "visualization", "data mining"),
         use="Sparse tables: word counts, ratings, one-hot columns; rows compared by angle. Not when columns have large "
@@ -111,6 +111,8 @@ class TruncatedSVD(AxisReduction):
         algorithm = self.algorithm
         if algorithm == "auto":
             algorithm = "gram" if min(X.shape) <= MAX_GRAM_ROWS else "randomized"
+        if is_tensor(X) and algorithm == "arpack":
+            raise ValueError("TruncatedSVD: algorithm='arpack' does not take tensors; use 'auto' or 'randomized'")
         n, d = X.shape
         maximum = d if algorithm != "arpack" else min(n, d) - 1
         if self.n_components > maximum:
@@ -126,9 +128,9 @@ class TruncatedSVD(AxisReduction):
             return
         s, axes = ROW_SOLVERS[algorithm](X, self.n_components, options)
         projection = AxisProjection(like(axes, X))
-        variance = projection.project(X).var(axis=0)
-        total = mean_variance_axis(X, axis=0)[1].sum() if issparse(X) else X.var(axis=0).sum()
-        share = variance / total if total > 0 else np.zeros_like(variance)
+        variance = _variances(projection.project(X))
+        total = mean_variance_axis(X, axis=0)[1].sum() if issparse(X) else _variances(X).sum()
+        share = variance / total if total > 0 else 0 * variance
         self.model_ = TruncatedModel(projection, s[: len(axes)], variance, share)
 
     def transform(self, X: UserTable) -> Matrix:
@@ -143,7 +145,7 @@ class TruncatedSVD(AxisReduction):
     def top_features(self, count: int = 10, names: Sequence[Any] | None = None) -> tuple[tuple[Any, ...], ...]:
         """For each axis, the columns of largest weight: by `names`, by the names seen in fit, or by number."""
         check_is_fitted(self)
-        axes = self.model_.projection.axes
+        axes = to_numpy(self.model_.projection.axes)
         known: Sequence[Any] = getattr(self, "feature_names_in_", range(axes.shape[1])) if names is None else names
         return tuple(tuple(known[j] for j in np.argsort(-np.abs(axis), kind="stable")[:count]) for axis in axes)
 
@@ -158,7 +160,13 @@ def _from_moments(X: Table, k: int, options: SolverOptions) -> TruncatedModel:
     return TruncatedModel(AxisProjection(like(axes, X)), like(s[:k], X), like(variance, X), like(share, X))
 
 
+def _variances(Z: Matrix) -> Vector:
+    """The variance of each column of an array or a tensor."""
+    return Z.var(dim=0, correction=0) if is_tensor(Z) else Z.var(axis=0)
+
+
 def _directions(Z: Matrix) -> Matrix:
     """The rows scaled to unit length, except rows of zeros."""
-    length = np.linalg.norm(Z, axis=1, keepdims=True)
-    return Z / np.where(length > 0, length, 1)
+    xp = namespace(Z)
+    length = xp.linalg.vector_norm(Z, axis=1, keepdims=True)
+    return Z / xp.where(length > 0, length, xp.ones_like(length))

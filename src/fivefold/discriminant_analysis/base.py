@@ -7,19 +7,20 @@ Terms that the classes share, such as a common determinant, may be left out of g
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from fivefold.core.admission.places import WIDE, without_tensor_path
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import as_float64
 from fivefold.core.chunks.chunked_array import class_totals
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.numerics.arrays import logsumexp
+from fivefold.core.numerics.arrays import is_tensor, logsumexp
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Matrix, Target, UserTable, Vector, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Vector, Weights
 
 UserPriors: TypeAlias = Any  # as users pass them: anything that becomes an array of numbers, or None
 ClassLabel: TypeAlias = Any  # an entry of classes_: text, a number or a truth value
@@ -52,7 +53,11 @@ class GaussianDiscriminant(Classifier):
         of the classes.
     """
 
-    takes = Takes(one_class=False, chunks=True)
+    takes = Takes(one_class=False, tensors=True, chunks=True)
+
+    if TYPE_CHECKING:  # fields of the methods, not of this class
+        shrinkage: float | str | None
+        covariance_estimator: Any
 
     means_ = learned_in_dtype("means")
     priors_ = learned_in_dtype("priors")
@@ -66,6 +71,8 @@ class GaussianDiscriminant(Classifier):
         """Log probability of each class."""
         X = self._admit(X)
         scores = self._scores(X)
+        if is_tensor(scores):
+            return scores.log_softmax(dim=1)
 
         def part(lo: int, hi: int) -> Matrix:
             # subtract the largest before the cast, so that float32 keeps the digits that matter
@@ -77,6 +84,8 @@ class GaussianDiscriminant(Classifier):
     def predict_proba(self, X: UserTable) -> Matrix:
         """Probability of each class."""
         logs = self.predict_log_proba(X)
+        if is_tensor(logs):
+            return logs.exp_()
         map_parts(lambda lo, hi: np.exp(logs[lo:hi], out=logs[lo:hi]), len(logs))
         return logs
 
@@ -84,7 +93,7 @@ class GaussianDiscriminant(Classifier):
         """The given priors, or else the shares of the classes."""
         K, name = len(self.classes_), type(self).__name__
         if given is None:
-            return class_totals(y, w, K) / w.sum()
+            return class_totals(y, w, K) / float(w.sum())
         priors = as_float64(self, given, "priors")
         if priors.shape != (K,) or not (priors >= 0).all() or not priors.any():
             raise ValueError(f"{name}: priors must be non-negative, one for each of the {K} classes; got {given!r}")
@@ -92,6 +101,15 @@ class GaussianDiscriminant(Classifier):
             return priors
         warn(f"{name}: the priors do not sum to 1; they are divided by their sum")
         return priors / priors.sum()
+
+    def _host_reason(self, X: Table) -> str:
+        return without_tensor_path(
+            {
+                WIDE: X.shape[0] <= X.shape[1],
+                "shrinkage='auto'": self.shrinkage == "auto",
+                "covariance_estimator": self.covariance_estimator is not None,
+            }
+        )
 
     def _index(self, label: ClassLabel) -> int:
         """The code of a class label."""

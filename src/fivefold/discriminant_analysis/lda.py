@@ -23,6 +23,7 @@ import numpy as np
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.estimators.transformer_mixins import ClassAxesMixin
+from fivefold.core.numerics.arrays import numpy_dtype
 from fivefold.core.numerics.products import affine
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
@@ -166,7 +167,7 @@ class LinearDiscriminantAnalysis(ClassAxesMixin, GaussianDiscriminant):
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         metric = SOLVERS[self.solver](X, GroupWeights(y, w, K), priors, rule, self.tol, self.store_covariance)
         n_axes = min(self.n_components or maximum, metric.axes.shape[1])
-        self.model_ = LinearDiscriminants(priors, metric, n_axes, X.dtype)
+        self.model_ = LinearDiscriminants(priors, metric, n_axes, numpy_dtype(X.dtype))
 
     def transform(self, X: UserTable) -> Matrix:
         """Coordinates along the discriminant axes."""

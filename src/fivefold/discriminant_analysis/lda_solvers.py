@@ -22,6 +22,7 @@ from scipy.linalg import eigh, lstsq, svd
 
 from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.console.user_warnings import warn
+from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.numerics.eigenpairs import fix_signs
 from fivefold.core.types import Matrix, Vector
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
@@ -144,12 +145,13 @@ def pooled_moments(stats: GroupMoments) -> GroupMoments:
 
 def _within(X: Matrix, R: GroupWeights, stats: GroupMoments, tol: float) -> Matrix:
     """The whitening of the rows within their classes."""
-    n = R.weights.sum()
+    n = float(R.weights.sum())
     S = stats.scatter.sum(0) / n
     if S.ndim == 2:
         scale, values, V = _correlation(S)
         if is_chunked(X) or not ((values > tol**2) & (values < MIN_CORRELATION_EIG)).any():
             return _whitening(scale, np.sqrt(values), V, tol)
+    X, R = to_numpy(X), GroupWeights(to_numpy(R.codes), to_numpy(R.weights), R.count)
     scale = _or_one(np.sqrt(np.einsum("ii->i", S) if S.ndim == 2 else S))
     Z = (X - stats.mean[R.codes]) * np.sqrt(R.weights / n)[:, None] / scale
     _, s, Vt = svd(Z, full_matrices=False)

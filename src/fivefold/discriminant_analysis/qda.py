@@ -19,6 +19,7 @@ import numpy as np
 from fivefold.core.chunks.chunked_array import class_totals, sum_over_chunks
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Fraction, NonNegative
+from fivefold.core.numerics.arrays import numpy_dtype
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, Weights
 from fivefold.discriminant_analysis.base import (
@@ -142,8 +143,9 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         stats = sum_over_chunks(Gaussian(Full()).stats, X, R)
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         sigma = COVARIANCE_RULES[self.solver](X, R, stats, rule, self.reg_param)
+        dtype = numpy_dtype(X.dtype)
         members = GaussianMembers(stats.mean, Full().from_matrix(self._widened(sigma), d))
-        self.model_ = QuadraticDiscriminants(self._priors(y, w, self.priors), members, self.store_covariance, X.dtype)
+        self.model_ = QuadraticDiscriminants(self._priors(y, w, self.priors), members, self.store_covariance, dtype)
 
     def _refuse_single_rows(self, y: Target, w: Weights) -> None:
         """Refuse a class with a single row of weight at most one: it has no covariance."""

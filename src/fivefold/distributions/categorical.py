@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax, xlogy
 
-from fivefold.core.numerics.arrays import is_tensor, like, to_numpy
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace, to_numpy
+from fivefold.core.numerics.tensors import cross_sums, on_host, one_hot, row_cuts
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Codes, Indices, Matrix, Rng, Sparse, Table, Vector
 from fivefold.distributions.family import (
@@ -29,7 +30,7 @@ from fivefold.distributions.family import (
     Stats,
     sum_stats,
 )
-from fivefold.distributions.statistics.counts import log_or_minus_inf, pooled_share
+from fivefold.distributions.statistics.counts import group_matrix, log_or_minus_inf, pooled_share
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,11 @@ class CategoricalMembers(ExponentialForm, Members):
     def log_prob(self, X: Table) -> Table:
         """Log probability (n, K) of the known entries."""
         logs = log_or_minus_inf(self.probability)
+        if is_tensor(X):
+            return _log_prob_of_tensor(X, logs, self.levels)
         table = np.ascontiguousarray(np.column_stack([logs, np.zeros(len(logs))]).T)  # (levels + 1, K); last: missing
         place = _places(X, self.levels)
-        out = np.concatenate(map_parts(lambda lo, hi: _indicator(place[lo:hi], len(table)) @ table, len(place)))
-        return like(out, X) if is_tensor(X) else out
+        return np.concatenate(map_parts(lambda lo, hi: _indicator(place[lo:hi], len(table)) @ table, len(place)))
 
     def sample(self, which: Codes, rng: Rng) -> Matrix:
         X = np.empty((len(which), len(self.levels)))
@@ -100,12 +102,9 @@ class Categorical(Family):
     levels: tuple[int, ...]
 
     def stats(self, X: Table, R: RowWeights) -> LevelCounts:
+        if is_tensor(X):
+            return _tensor_counts(X, R, self.levels)
         place, size = _places(X, self.levels), sum(self.levels)
-        R = (
-            GroupWeights(to_numpy(R.codes), to_numpy(R.weights), R.count)
-            if isinstance(R, GroupWeights)
-            else to_numpy(R)
-        )
         return sum_stats(map_parts(lambda lo, hi: _level_counts(place[lo:hi], R[lo:hi], size), len(place)))
 
     def fit(self, stats: LevelCounts, prior: LevelCounts | None = None) -> CategoricalMembers:
@@ -123,6 +122,36 @@ class Categorical(Family):
     def examples(cls, rng: Rng) -> Iterator[tuple[Family, Matrix]]:
         levels = (2, 3, 5)
         yield cls(levels), np.column_stack([rng.randint(0, m, size=200) for m in levels]) * 1.0
+
+
+def _tensor_counts(X: AnyArray, R: RowWeights, levels: tuple[int, ...]) -> LevelCounts:
+    """Counts on the device of X: one column after the other, by one product with the indicator of its levels."""
+    _refuse_unknown_levels(X, levels)
+    R = R if isinstance(R, GroupWeights) else like(R, X)
+    weight, counts = 0.0, [0.0] * len(levels)
+    for a, b in row_cuts(X, R.shape[1] + max(levels)):
+        W = group_matrix(R[a:b], X)
+        weight = weight + W.sum(dim=0, dtype=namespace(X).float64)
+        for j, m in enumerate(levels):
+            counts[j] = counts[j] + cross_sums(W, one_hot(X[a:b, j], m, X))  # a missing entry equals no level
+    return LevelCounts(on_host(weight), np.hstack([on_host(part) for part in counts]))
+
+
+def _log_prob_of_tensor(X: AnyArray, logs: Matrix, levels: tuple[int, ...]) -> AnyArray:
+    """Log probability (n, K) on the device of X; a missing entry adds nothing."""
+    _refuse_unknown_levels(X, levels)
+    out = namespace(X).zeros((len(X), len(logs)), dtype=X.dtype, device=X.device)
+    for j, part in enumerate(split_by_column(logs, levels)):
+        table = like(np.vstack([part.T, np.zeros(len(part))]), X)  # (levels + 1, K); last: missing
+        out += table[X[:, j].nan_to_num(nan=float(levels[j])).long()]
+    return out
+
+
+def _refuse_unknown_levels(X: AnyArray, levels: tuple[int, ...]) -> None:
+    """Refuse entries that are no level of their column; what they are is found on the host."""
+    known = (X.trunc() == X) & (X >= 0) & (X < like(np.asarray(levels), X))
+    if not bool((known | X.isnan()).all()):
+        _places(X, levels)
 
 
 def _places(X: Table, levels: tuple[int, ...]) -> Indices:

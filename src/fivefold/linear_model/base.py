@@ -32,7 +32,9 @@ from fivefold.core.admission.sparse import configured_csr
 from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.numerics.arrays import is_tensor, namespace, numpy_dtype
 from fivefold.core.numerics.products import affine, row_blocks
+from fivefold.core.numerics.tensors import is_one
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Matrix, Table, UserTable, Vector, Weights
 
@@ -75,6 +77,7 @@ def centred_linear(
 
 def cast_learned(numbers: Array, dtype: DTypeLike) -> Array:
     """Learned numbers in the dtype of X, if they are within its range."""
+    dtype = numpy_dtype(dtype)
     with np.errstate(over="ignore"):
         out = np.asarray(numbers, dtype=dtype, order="C")
     if np.isinf(out).any() and np.isfinite(numbers).all():
@@ -89,6 +92,8 @@ def weights_or_none(w: Weights) -> Weights | None:
     """The weights, or None if every row counts once: sums without weights are cheaper."""
     if is_chunked(w):
         return None if w.ones else w  # type: ignore[attr-defined]
+    if is_tensor(w) and is_one(w):
+        return None
     return None if (w == 1.0).all() else w
 
 
@@ -97,6 +102,8 @@ def predictor(model: LinearModel, X: Table) -> Array:
     A = model.coef.toarray().T if issparse(model.coef) else model.coef.T
     if issparse(X):
         return np.asarray(X @ A + model.intercept).astype(X.dtype, copy=False)
+    if is_tensor(X) and model.centre is None:
+        return affine(X, np.zeros(X.shape[1]), A, model.intercept)
     if model.centre is not None:
         return affine(X, model.centre, A, model.offset)
     A = np.ascontiguousarray(A)
@@ -113,7 +120,7 @@ def predictor(model: LinearModel, X: Table) -> Array:
 def finite_predictor(estimator: Estimator, model: LinearModel, X: Table) -> Array:
     """The predictor, for a method that takes X unchecked: NaN and infinity in X show in the result."""
     eta = predictor(model, X)
-    if not np.isfinite(eta).all():
+    if not (eta.isfinite() if is_tensor(eta) else np.isfinite(eta)).all():
         refuse_nonfinite(estimator, X)
     return eta
 
@@ -138,7 +145,8 @@ def decision_values(model: LinearModel, X: Table) -> Array:
 def class_scores(model: LinearModel, X: Table) -> Matrix:
     """(n, K), the largest wins; the first of two classes scores zero."""
     eta = decision_values(model, X)
-    return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
+    xp = namespace(eta)
+    return xp.stack([xp.zeros_like(eta), eta], axis=1) if eta.ndim == 1 else eta
 
 
 class SurfaceRegressor(Regressor):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.admission.places import WIDE, without_tensor_path
 from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
@@ -115,7 +116,7 @@ class LinearRegression(SurfaceRegressor):
     n_jobs: int | None = None
     positive: bool = False
 
-    takes = Takes(outputs=True, sparse=True, chunks=True, finite_later=True)
+    takes = Takes(outputs=True, sparse=True, tensors=True, chunks=True, finite_later=True)
     card = Card(
         applications=("regression",),
         use="A linear surface with standard errors and p-values, more rows than columns. With many or collinear "
@@ -151,6 +152,9 @@ class LinearRegression(SurfaceRegressor):
         self.model_ = LeastSquaresFit(
             LinearModel(coef, intercept, found.centre, offset, found.route), found, X.shape, self.positive
         )
+
+    def _host_reason(self, X: Table) -> str:
+        return without_tensor_path({WIDE: X.shape[0] <= X.shape[1]})
 
     def predict(self, X: UserTable) -> Any:
         """The predicted target of each row."""

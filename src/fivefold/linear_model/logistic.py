@@ -25,12 +25,14 @@ from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.admission.places import WIDE, without_tensor_path
 from fivefold.core.admission.takes import Takes
 from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
+from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Array, Codes, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearClassifier, SparseCoefficients, decision_values
@@ -62,6 +64,7 @@ from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
 from fivefold.optim.losses.margin_losses import LogLoss
 from fivefold.optim.objective import Minimum, Monitor
 from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
+from fivefold.optim.risk_minimisation.preconditioners import MAX_HESSIAN_SIZE
 
 
 class LogLinearClassifier(SparseCoefficients, LinearClassifier):
@@ -112,6 +115,8 @@ class LogLinearClassifier(SparseCoefficients, LinearClassifier):
     def predict_log_proba(self, X: UserTable) -> Any:
         """Log probability of each class."""
         eta = self._scores(self._admit(X))
+        if is_tensor(eta):
+            return eta.log_softmax(dim=1)
         eta = eta - eta.max(axis=1, keepdims=True)
         return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
 
@@ -175,7 +180,7 @@ class LogisticRegression(
     reference_class: Any = None  # a label of any kind
     stop_after: Count | None = None
 
-    takes = Takes(sparse=True, one_class=False, chunks=True)
+    takes = Takes(sparse=True, one_class=False, tensors=True, chunks=True)
     card = Card(
         applications=("classification",),
         use="Probabilities from a linear surface, many rows or columns, an answer that can be read. Scale the columns "
@@ -221,6 +226,18 @@ class LogisticRegression(
         self.model_ = linear_from_risk(risk, zero_sum_coefficients(risk, found.x), X.dtype, found.steps)
         self.history_, self.reason_ = found.history, found.reason
         self._warn_unfinished(found)
+
+    def _host_reason(self, X: Table) -> str:
+        wide = X.shape[0] < X.shape[1] or X.shape[1] * 2 > MAX_HESSIAN_SIZE
+        return without_tensor_path(
+            {
+                WIDE: X.shape[0] < X.shape[1],
+                "an L1 penalty on so many columns": wide and (self.l1_ratio not in (0.0, None) or self.penalty == "l1"),
+                "a fit without a penalty, with its standard errors,": self.penalty is None or bool(np.isinf(self.C)),
+                "reference_class": self.reference_class is not None,
+                "stop_after": self.stop_after is not None,
+            }
+        )
 
     def _descend(self, risk: EmpiricalRisk, lasso: Vector | None, monitor: Monitor, unpenalised: bool) -> Minimum:
         start = self._start(risk)

@@ -25,14 +25,17 @@ from scipy.sparse import issparse
 from sklearn.metrics import get_scorer
 
 from fivefold.core._sklearn import BaseEstimator, RegressorMixin
+from fivefold.core.admission.places import WIDE, without_tensor_path
 from fivefold.core.admission.takes import Takes
 from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Positive
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, like
 from fivefold.core.numerics.eigenpairs import eigen
-from fivefold.core.numerics.products import row_blocks
+from fivefold.core.numerics.products import affine, row_blocks
 from fivefold.core.numerics.table_moments import cross_moments
+from fivefold.core.numerics.tensors import cross_sums, on_host, row_cuts
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
@@ -119,7 +122,7 @@ class RidgeCV(CrossValidatedRegressor):
     store_cv_results: bool = False
     alpha_per_target: bool = False
 
-    takes = Takes(outputs=True, sparse=True, chunks=True, finite_later=True)
+    takes = Takes(outputs=True, sparse=True, tensors=True, chunks=True, finite_later=True)
     card = Card(
         applications=("regression",),
         use="Ridge regression when the penalty is not known: many penalties cost little more than one.",
@@ -179,6 +182,16 @@ class RidgeCV(CrossValidatedRegressor):
         score = np.take_along_axis(scores, best[None], axis=0)[0] if each else scores[best]
         self.model_ = RidgeChoice(linear, alpha if each else float(alpha), score, kept)
 
+    def _host_reason(self, X: Table) -> str:
+        return without_tensor_path(
+            {
+                WIDE: X.shape[0] <= X.shape[1],
+                "cv": self.cv is not None,
+                "scoring": self.scoring is not None,
+                "store_cv_results=True": self.store_cv_results,
+            }
+        )
+
     def predict(self, X: UserTable) -> Any:
         """The predicted target of each row."""
         X = self._admit(X)
@@ -201,6 +214,9 @@ class RidgeCV(CrossValidatedRegressor):
         """The score of each penalty, per output with `alpha_per_target`; and what `store_cv_results` keeps per row."""
         each = self.alpha_per_target and Y.shape[1] > 1
         shape = (*y.shape, len(alphas))
+        if is_tensor(Y):
+            scores = -_squares_of_tensor(axes, rows, alphas, Y, w).T / float(w.sum())
+            return (scores if each else scores.mean(axis=1)), None
         if self.scoring is None and not self.store_cv_results:
             squares = reduce(np.add, map_parts(lambda lo, hi: _squares(axes, rows, alphas, Y, w, lo, hi), len(Y)))
             scores = -squares.T / w.sum()  # (alphas, t)
@@ -281,6 +297,9 @@ def _rows_along(axes: PrincipalAxes, X: Table) -> RowBlocks:
     centre_along = centre @ V
 
     def rows(lo: int, hi: int) -> Iterator[tuple[int, int, Array]]:
+        if is_tensor(X):
+            yield lo, hi, affine(X[lo:hi], centre, V)
+            return
         for a, b, block in row_blocks(X, lo, hi):
             yield a, b, (block @ V - centre_along) if issparse(X) else (block - centre) @ V
 
@@ -323,6 +342,22 @@ def _squares(axes: PrincipalAxes, rows: RowBlocks, alphas: Array, Y: Array, w: A
     """(t, alphas): the weighted squares of these errors, summed."""
     total: Any = sum(np.tensordot(w[a:b], E**2, axes=1) for a, b, E in _errors(axes, rows, alphas, Y, w, lo, hi))
     return total
+
+
+def _squares_of_tensor(axes: PrincipalAxes, rows: RowBlocks, alphas: Array, Y: AnyArray, w: AnyArray) -> Array:
+    """(t, alphas): the same on the device of Y."""
+    shrunk, total, t = 1 / (axes.values[:, None] + alphas), 0.0, Y.shape[1]
+    gain = (axes.cross[:, :, None] * shrunk[:, None]).reshape(len(shrunk), t * len(alphas))
+    bend, gains, offset = (like(part, Y) for part in (shrunk, gain, axes.offset))
+    U: AnyArray
+    for lo, hi in row_cuts(Y, 2 * len(shrunk) + 4 * t * len(alphas)):
+        ((a, b, U),) = rows(lo, hi)
+        v = w[a:b].to(Y.dtype)[:, None]
+        E = (Y[a:b] - offset)[:, :, None] - (U @ gains).view(b - a, t, len(alphas))
+        left = (1 - v * (axes.share + U.square() @ bend)).clamp_(min=EPS)  # (m, A)
+        E /= left[:, None]
+        total = total + cross_sums(v, E.square_().view(b - a, -1))[0]
+    return on_host(total).reshape(t, len(alphas))
 
 
 def _errors(

@@ -16,12 +16,15 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.admission.places import without_tensor_path
 from fivefold.core.admission.tables import admit
 from fivefold.core.admission.targets import admit_weights, keep_positive
 from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import DensityEstimator, learned_in_dtype
+from fivefold.core.numerics.arrays import numpy_dtype, to_device_of, to_numpy
+from fivefold.core.numerics.tensors import on_host
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import (
     Codes,
@@ -123,7 +126,7 @@ class BaseMixture(DensityEstimator):
         if self.n_components == 1:
             if isinstance(points, ChunkedPoints):
                 return GroupWeights(points.w.map(lambda w: np.zeros(len(w), dtype=np.int64)), points.w, 1)  # type: ignore[arg-type]
-            return GroupWeights(np.zeros(points.n, dtype=np.int64), points.w, 1)
+            return GroupWeights(to_device_of(np.zeros(points.n, dtype=np.int64), points.table), points.w, 1)
         R, rule = STARTS[self.init_params](points, self.n_components, rng), unfitted.rule
         if isinstance(rule, RestrictedAssignment) and isinstance(points, Points):
             return labelled_start(R, points, rule.allowed)
@@ -149,8 +152,8 @@ class BaseMixture(DensityEstimator):
         """
         params.check_params(self)
         self._forget()
-        X = admit(self, X, fitting=True)
-        allowed = self._allowed(np.asarray(labels), len(X))
+        X = admit(self, to_numpy(X), fitting=True)
+        allowed = self._allowed(np.asarray(to_numpy(labels)), len(X))
         X, allowed, w = keep_positive(admit_weights(self, sample_weight, X), X, allowed)
         with interruptible_fit(self):
             self._run_em(X, w, RestrictedAssignment(allowed, ASSIGNMENTS[self.assignment]))
@@ -174,17 +177,17 @@ class BaseMixture(DensityEstimator):
 
     def score(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> float:
         """The mean log density of the rows."""
-        return float(np.average(self.score_samples(X), weights=sample_weight))
+        return float(np.average(to_numpy(self.score_samples(X)), weights=to_numpy(sample_weight)))
 
     def aic(self, X: UserTable) -> float:
         """Akaike's information criterion, -2 log-likelihood + 2 parameters: the lower the better."""
-        return -2 * float(self.score_samples(X).sum(dtype=np.float64)) + 2 * self.model_.n_parameters
+        return -2 * float(on_host(self.score_samples(X)).sum()) + 2 * self.model_.n_parameters
 
     def bic(self, X: UserTable) -> float:
         """The Bayesian information criterion, -2 log-likelihood + parameters * log n: the lower the better."""
         log_densities = self.score_samples(X)
         log_n = float(np.log(len(log_densities)))
-        return -2 * float(log_densities.sum(dtype=np.float64)) + self.model_.n_parameters * log_n
+        return -2 * float(on_host(log_densities).sum()) + self.model_.n_parameters * log_n
 
     def sample(self, n_samples: int = 1) -> tuple[Matrix, Codes]:
         """Draw rows, ordered by component; return them and their components."""
@@ -196,6 +199,9 @@ class BaseMixture(DensityEstimator):
     def _posterior(self, X: UserTable) -> tuple[Matrix, Vector]:
         X = self._admit(X)
         return self.model_.posterior(X)
+
+    def _host_reason(self, X: Table) -> str:
+        return without_tensor_path({"a table with missing entries": bool(np.isnan(float(X.aminmax()[0])))})
 
     def _forget(self) -> None:
         if not self.warm_start:
@@ -209,7 +215,7 @@ class BaseMixture(DensityEstimator):
                 f"(n_samples={len(X)}); ask for fewer components"
             )
         rng = check_random_state(self.random_state)
-        unfitted = replace(self._unfitted(X, w), rule=rule, dtype=str(X.dtype))
+        unfitted = replace(self._unfitted(X, w), rule=rule, dtype=numpy_dtype(X.dtype).name)
         warm, weight = self._is_warm(), float(w.sum())
         runs = 1 if warm else self.n_init
         starts = iter([replace(self.model_, rule=rule)]) if warm else self._starts(unfitted, X, w, rng)

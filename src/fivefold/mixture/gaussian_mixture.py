@@ -23,6 +23,7 @@ from fivefold.core.admission.targets import as_float64
 from fivefold.core.chunks.chunked_array import sum_over_chunks
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
+from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Matrix, Rng, Table, UserTable, Weights
 from fivefold.distributions.gaussian import Gaussian
@@ -107,7 +108,7 @@ class GaussianMixture(BaseMixture):
     covariance_prior: Any = None  # likewise
     covariance_strength: NonNegative = 0.0
 
-    takes = Takes(missing=True, empty=False, chunks=True)
+    takes = Takes(missing=True, empty=False, tensors=True, chunks=True)
     card = Card(
         applications=("clustering", "density estimation", "quantization", "outlier detection"),
         use="Groups that overlap or differ in size, shape and direction; densities with several peaks; tables with "
@@ -141,7 +142,7 @@ class GaussianMixture(BaseMixture):
 
     def decode(self, codes: Codes) -> Matrix:
         """The row of each code: the mean of its component."""
-        return self.means_[np.asarray(codes)]
+        return self.means_[np.asarray(to_numpy(codes))]
 
     def _unfitted(self, X: Table, w: Weights) -> FiniteMixture:
         family, prior = Gaussian(COVARIANCE_TYPES[self.covariance_type][0], self.reg_covar), None

@@ -24,11 +24,20 @@ from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import MAX_MAGNITUDE, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.numerics.arrays import logsumexp
+from fivefold.core.numerics.arrays import (
+    is_tensor,
+    labels_at,
+    logsumexp,
+    namespace,
+    numpy_dtype,
+    plus_row,
+    to_device_of,
+)
 from fivefold.core.numerics.softmax import row_argmax
+from fivefold.core.numerics.tensors import row_cuts
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, Vector, Weights
+from fivefold.core.types import Array, Codes, Labels, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.distributions.family import Family, GroupWeights, Members, Stats
 from fivefold.naive_bayes.likelihoods.smoothing import (
     Smoothing,
@@ -90,13 +99,15 @@ class BayesClassifier(Classifier):
         if not joint.min() > -np.inf:
             if self.takes.finite_later:
                 refuse_nonfinite(self, X)
-            joint[np.isneginf(joint).all(axis=1)] = self.class_log_prior_
+            xp = namespace(joint)
+            impossible = xp.all(joint == -np.inf, axis=1)
+            joint[impossible] = to_device_of(self.model_.log_prior.astype(numpy_dtype(joint.dtype)), joint)
         return joint
 
     def predict(self, X: UserTable) -> Labels:
         """The most probable class of each row."""
         X = self._admit(X)
-        return self.classes_[self._map_scores(X, row_argmax)]
+        return labels_at(self.classes_, self._map_scores(X, _best_class))
 
     def predict_joint_log_proba(self, X: UserTable) -> Matrix:
         """log p(x, y) of each row and class; for counts, without a term that depends on the row alone."""
@@ -104,7 +115,7 @@ class BayesClassifier(Classifier):
         joint = self._joint_log_prob(self._prepared(X))
         if self.takes.finite_later and not joint.min() > -np.inf:
             refuse_nonfinite(self, X)
-        return joint.astype(X.dtype, copy=False)
+        return joint if is_tensor(joint) else joint.astype(X.dtype, copy=False)
 
     def predict_log_proba(self, X: UserTable) -> Matrix:
         """Logarithms of the class probabilities of each row."""
@@ -114,12 +125,15 @@ class BayesClassifier(Classifier):
     def predict_proba(self, X: UserTable) -> Matrix:
         """The class probabilities of each row."""
         X = self._admit(X)
-        return self._map_scores(X, lambda joint: np.exp(_log_posterior(joint, X.dtype)))
+        return self._map_scores(X, lambda joint: namespace(joint).exp(_log_posterior(joint, X.dtype)))
 
     def _map_scores(self, X: Table, rule: Callable[[Matrix], NDArray[Number]]) -> NDArray[Number]:
         """The rule applied to the scores of all rows; rows of a dense table are divided among threads."""
         if issparse(X):
             return rule(self._scores(X))
+        if is_tensor(X):
+            cuts = row_cuts(X, X.shape[1] + 4 * len(self.classes_))
+            return namespace(X).concat([rule(self._scores(X, a, b)) for a, b in cuts])
         return np.concatenate(map_parts(lambda lo, hi: rule(self._scores(X, lo, hi)), len(X)))
 
 
@@ -154,7 +168,7 @@ class NaiveBayes(BayesClassifier):
         return fit_smoothed(family, stats, smoothing)
 
     def _joint_log_prob(self, X: Table) -> Matrix:
-        return self.model_.members.log_prob(X) + self.model_.log_prior
+        return plus_row(self.model_.members.log_prob(X), self.model_.log_prior)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self._update(X, y, w)
@@ -180,7 +194,7 @@ class NaiveBayes(BayesClassifier):
             stats=stats,
             prior=self._class_shares(stats.weight),
             members=members,
-            dtype=X.dtype.name,
+            dtype=numpy_dtype(X.dtype).name,
         )
 
     def _refuse_unlearned(self, X: Table, stats: Any, first: bool) -> None:
@@ -242,11 +256,18 @@ def class_shares(estimator: HasClasses, given: UserShares, weight: Vector, learn
     return prior
 
 
+def _best_class(joint: Matrix) -> Codes:
+    """The most probable class of each row, the first of equals."""
+    return joint.argmax(dim=1) if is_tensor(joint) else row_argmax(joint)
+
+
 def _log_posterior(joint: Matrix, dtype: np.dtype[Any]) -> Matrix:
     """log p(y = k | x): the log joint less its log-sum-exp over classes; overwrites `joint`.
 
     The largest entry of each row is subtracted first: next to a huge one, the logarithm of the sum would be lost.
     """
+    if is_tensor(joint):
+        return joint.log_softmax(dim=1)
     joint -= joint.max(axis=1, keepdims=True)
     with np.errstate(over="ignore"):  # a class whose difference float32 cannot hold has probability zero
         joint = joint.astype(dtype, copy=False)

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, issparse
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.params import NonNegative
+from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table
 from fivefold.distributions.bernoulli import Bernoulli
@@ -52,7 +53,7 @@ class BernoulliNB(SampleMixin, LogLinearNB):
     array([[0.9, 0.1]])
     """
 
-    takes = Takes(missing=True, empty=False, sparse=True, chunks=True)
+    takes = Takes(missing=True, empty=False, sparse=True, tensors=True, chunks=True)
     card = Card(
         applications=("classification",),
         use="Binary columns, or the presence of words in short texts. For word counts use MultinomialNB; for "
@@ -90,6 +91,8 @@ class BernoulliNB(SampleMixin, LogLinearNB):
     def _prepared(self, X: Table) -> Table:
         if self.binarize is None:
             return X
+        if is_tensor(X):
+            return (X > self.binarize).to(X.dtype).masked_fill_(X.isnan(), np.nan)
         values = X.data if issparse(X) else X
         ones = (values > self.binarize).astype(values.dtype)
         if isnan(values.sum()):

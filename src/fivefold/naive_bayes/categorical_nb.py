@@ -20,6 +20,7 @@ from fivefold.core.chunks.chunked_array import sum_over_chunks
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.numerics.arrays import is_tensor, namespace, to_device_of, to_numpy
 from fivefold.core.registry import Card
 from fivefold.core.types import Indices, Matrix, Table
 from fivefold.distributions.categorical import Categorical, split_by_column
@@ -61,7 +62,7 @@ class CategoricalNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
     array(['play'], dtype='<U4')
     """
 
-    takes = Takes(missing=True, empty=False, categories=True, positive=True, chunks=True)
+    takes = Takes(missing=True, empty=False, categories=True, positive=True, tensors=True, chunks=True)
     card = Card(
         applications=("classification", "data mining"),
         use="Columns of categories, as text or as codes. For tables that also hold numbers use MixedNB.",
@@ -114,8 +115,9 @@ class CategoricalNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
         return Categorical(category_counts(self, X, np.arange(X.shape[1]), minimum))
 
     def _prepared(self, X: Table) -> Matrix:
-        codes = np.trunc(X)
+        codes = namespace(X).trunc(X)
         if (broken := codes < X).any():
+            broken, X = to_numpy(broken), to_numpy(X)
             j = int(broken.any(axis=0).argmax())
             warn(
                 f"CategoricalNB: column {j} holds {X[broken[:, j].argmax(), j]:g}; categories are codes 0, 1, ..., so "
@@ -140,8 +142,11 @@ def category_counts(
     The largest of both and of `minimum` counts: earlier batches may have held more categories.
     """
     known = known_categories(estimator)
-    largest = sum_over_chunks(lambda X: np.fmax.reduce(X[:, columns], axis=0), X, merge=np.fmax)
-    largest = np.nan_to_num(largest, nan=-1.0)
+    if is_tensor(X):
+        largest = to_numpy(X[:, to_device_of(columns, X)].nan_to_num(nan=-1.0).amax(dim=0)).astype(np.float64)
+    else:
+        largest = sum_over_chunks(lambda X: np.fmax.reduce(X[:, columns], axis=0), X, merge=np.fmax)
+        largest = np.nan_to_num(largest, nan=-1.0)
     if largest.max() > MAX_CATEGORY_CODE:
         raise ValueError(
             f"{type(estimator).__name__}: column {columns[int(largest.argmax())]} holds {largest.max():g}; categories "

@@ -14,6 +14,7 @@ from dataclasses import KW_ONLY
 import numpy as np
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.numerics.arrays import plus_row
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, Vector
 from fivefold.distributions.family import Family
@@ -55,7 +56,7 @@ class ComplementNB(LogLinearNB):
     array(['b', 'a'], dtype='<U1')
     """
 
-    takes = Takes(sparse=True, positive=True, chunks=True)
+    takes = Takes(sparse=True, positive=True, tensors=True, chunks=True)
     card = Card(
         applications=("classification",),
         use="Texts whose classes differ much in size. Its scores rank classes; its probabilities are uncalibrated.",
@@ -110,4 +111,4 @@ class ComplementNB(LogLinearNB):
 
     def _joint_log_prob(self, X: Table) -> Matrix:
         coef, intercept = self._linear()
-        return affine_log_density(X, coef, np.zeros_like(coef)) + intercept
+        return plus_row(affine_log_density(X, coef, np.zeros_like(coef)), intercept)

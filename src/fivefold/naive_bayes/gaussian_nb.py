@@ -51,7 +51,7 @@ class GaussianNB(SampleMixin, NaiveBayes):
     array(['low', 'high'], dtype='<U4')
     """
 
-    takes = Takes(missing=True, empty=False, chunks=True, finite_later=True)
+    takes = Takes(missing=True, empty=False, tensors=True, chunks=True, finite_later=True)
     card = Card(
         applications=("classification",),
         use="Numeric columns, many or few rows, a first answer in no time. Its probabilities are too close to 0 and 1 "

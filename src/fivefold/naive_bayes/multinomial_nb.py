@@ -49,7 +49,7 @@ class MultinomialNB(SampleMixin, LogLinearNB):
     array(['spam'], dtype='<U4')
     """
 
-    takes = Takes(sparse=True, positive=True, chunks=True)
+    takes = Takes(sparse=True, positive=True, tensors=True, chunks=True)
     card = Card(
         applications=("classification",),
         use="Word counts of texts, and other rows of counts of one kind; tf-idf values also work. Missing counts are "

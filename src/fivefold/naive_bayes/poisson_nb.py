@@ -50,7 +50,7 @@ class PoissonNB(SampleMixin, LogLinearNB):
     array(['a'], dtype='<U1')
     """
 
-    takes = Takes(missing=True, empty=False, sparse=True, positive=True, chunks=True)
+    takes = Takes(missing=True, empty=False, sparse=True, positive=True, tensors=True, chunks=True)
     card = Card(
         applications=("classification",),
         use="Counts of different things on different scales, some perhaps missing: visits, defects, purchases. For the "

@@ -17,8 +17,10 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
+from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.types import Array, Indices, Sparse, Table
+from fivefold.optim.tensor_design import tensor_gram, tensor_gram_diagonal, tensor_predictor, tensor_softmax_gram
 
 BLOCK_NUMBERS = 1 << 17  # numbers per block: a block with its predictors and slopes stays in the cache
 MIN_BLOCK_ROWS = 128  # rows per block, at least, however wide the table
@@ -66,6 +68,8 @@ class Design:
 
     def predictor(self, x: Array) -> Array:
         """eta (n,) for coefficients (size,), or (K, n) for (K, size)."""
+        if is_tensor(self.X):
+            return tensor_predictor(self, x)
         eta = np.empty((*x.shape[:-1], len(self)))
 
         def part(lo: int, hi: int) -> None:
@@ -104,6 +108,8 @@ class Design:
 
     def gram(self, h: Array | None = None) -> Array:
         """sum over rows of h z z^T, z the row with its one; h of any sign, one for every row by default."""
+        if is_tensor(self.X):
+            return tensor_gram(self, h)
         zero = np.zeros((self.size,) * 2)
 
         def part(lo: int, hi: int) -> Array:
@@ -113,6 +119,8 @@ class Design:
 
     def softmax_gram(self, P: Array, s: Array) -> Array:
         """sum over rows of s (diag(p) - p p^T) x z z^T, the Kronecker product, for probabilities P (K, n)."""
+        if is_tensor(self.X):
+            return tensor_softmax_gram(self, P, s)
         K, m = len(P), self.size
         zero = np.zeros((K * m, K * m))
 
@@ -130,6 +138,8 @@ class Design:
         """The diagonal of the Gram matrix: sum over rows of h z_j^2, (size,) for h (n,), (K, size) for (K, n)."""
         if is_chunked(self):
             return sum_over_chunks(lambda design, h: design.gram_diagonal(h), self, h)
+        if is_tensor(self.X):
+            return tensor_gram_diagonal(self, h)
         zero = np.zeros((*h.shape[:-1], self.size))
 
         def part(lo: int, hi: int) -> Array:
@@ -157,8 +167,8 @@ class Design:
         return np.column_stack([Z, np.ones(len(Z))]) if self.intercept else Z
 
     def subsample(self, stride: int) -> Design:
-        """Every stride-th row."""
-        X = self.X[::stride]
+        """Every stride-th row; those of a tensor on the host, where a sample is worked on sooner."""
+        X = to_numpy(self.X[::stride])
         return replace(self, X=X if self.sparse else np.ascontiguousarray(X))
 
     def split(self, x: Array) -> tuple[Array, Array]:
@@ -238,7 +248,7 @@ def pilot_centre(X: Table) -> Array | None:
     rows = (
         X.head(2 * PILOT_ROWS).astype(np.float64)
         if is_chunked(X)
-        else X[:: max(1, len(X) // PILOT_ROWS)].astype(np.float64, copy=False)
+        else to_numpy(X[:: max(1, len(X) // PILOT_ROWS)]).astype(np.float64, copy=False)
     )
     mean = rows.mean(axis=0)
     return mean if bool((mean**2 > MAX_SQUARED_OFFSET * rows.var(axis=0)).any()) else None

@@ -14,11 +14,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fivefold.core.chunks.chunked_array import gathered_rows, is_chunked, sum_over_chunks, sum_pairs
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, namespace, to_numpy
+from fivefold.core.numerics.tensors import on_host
 from fivefold.core.parallel import map_parts, scratch
 from fivefold.core.types import Array, Indices, Target
 from fivefold.optim.design import Design
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.objective import FiniteSum, TwiceSmoothObjective
+from fivefold.optim.tensor_design import kernel_pass, tensor_blocks, tensor_predictors, tensor_transpose
 
 S = TypeVar("S", bound=Any)  # statistics, which can be merged
 
@@ -57,6 +60,9 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
             return value + 0.5 * float(x @ (self.ridge * x)), g + self.ridge * x
         W = self.coefficient_matrix(x)
         ridge = self.ridge * x  # a number or a vector
+        if is_tensor(self.design.X):
+            total, G = self._tensor_pass(W)
+            return total + 0.5 * float(x @ ridge), self._free_vector(G) + ridge
 
         def part(lo: int, hi: int) -> tuple[float, Array]:
             total, g = 0.0, np.zeros(W.shape)
@@ -131,8 +137,27 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
         if is_chunked(self):
             X, y, s = gathered_rows(stride, self.design.X, self.y, self.s)
             return replace(self, design=replace(self.design, X=X), y=y, s=s * (self.s.sum() / s.sum()))
-        s = self.s[::stride]
-        return replace(self, design=self.design.subsample(stride), y=self.y[::stride], s=s * (self.s.sum() / s.sum()))
+        s, y = to_numpy(self.s[::stride]), to_numpy(self.y[::stride])
+        return replace(self, design=self.design.subsample(stride), y=y, s=s * (float(self.s.sum()) / s.sum()))
+
+    def on_host(self) -> EmpiricalRisk:
+        """The same risk of NumPy arrays."""
+        X, y, s = (to_numpy(part) for part in (self.design.X, self.y, self.s))
+        return replace(self, design=replace(self.design, X=X), y=y.astype(np.result_type(y, np.int64)), s=s)
+
+    def _tensor_pass(self, W: Array) -> tuple[float, Array]:
+        """Losses and slopes summed over the rows of a tensor, for coefficients (size,) or (K, size); one wait."""
+        if (sums := kernel_pass(self.loss, self.design, W, self.y, self.s)) is not None:
+            return sums
+        total: AnyArray = 0.0
+        G: AnyArray = 0.0
+        weights: AnyArray = self.s
+        for a, b, Z in tensor_blocks(self.design, 6 * max(self.outputs, 1)):
+            eta, s = tensor_predictors(self.design, W, Z), weights[a:b, None].to(Z.dtype)
+            value, slope = self.loss.tensor_terms(self.y[a:b], eta)
+            total = total + (s * value).sum(dtype=namespace(Z).float64)  # a tensor: nothing waits for it yet
+            G = G + tensor_transpose(self.design, Z, slope.mul_(s))
+        return float(total), on_host(G).reshape(W.shape)
 
     def line_slope(self, x: Array, d: Array, t: float) -> float:
         """The slope along d of the loss at x + t d, for a table in chunks: one pass over its rows."""

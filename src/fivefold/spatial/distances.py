@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import issparse
 
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace, to_numpy
+from fivefold.core.numerics.tensors import row_cuts
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Matrix, Table
 from fivefold.spatial.points import cache_blocks, rows_per_part, squared_norms
@@ -20,6 +22,8 @@ PAIRS_PER_BLOCK = 65536  # pairs of a row and a centre that are computed again t
 
 def squared_distances(X: Table, C: Table = None) -> Matrix:
     """|x - c|^2 (n, K), never negative; without C between the rows of X, with a diagonal of zeros."""
+    if is_tensor(X):
+        return _distances_of_tensor(X, to_numpy(X if C is None else C))
     alone = C is None
     C = X if alone else C
     sparse = issparse(X)
@@ -44,4 +48,20 @@ def squared_distances(X: Table, C: Table = None) -> Matrix:
     map_parts(part, X.shape[0], rows=rows_per_part(max(C.shape)))
     if alone:
         np.fill_diagonal(out, 0.0)
+    return out
+
+
+def _distances_of_tensor(X: AnyArray, C: Matrix) -> AnyArray:
+    """|x - c|^2 (n, K) on the device of X, in its type."""
+    xp, centre = namespace(X), C.mean(axis=0, dtype=np.float64)
+    D, origin = like(C - centre, X), like(centre, X)
+    norms, slope = D.square().sum(dim=1), (-2 * D.T).contiguous()
+    out = xp.empty((len(X), len(C)), dtype=X.dtype, device=X.device)
+    for a, b in row_cuts(X, 2 * X.shape[1] + 2 * len(C)):
+        Z = X[a:b] - origin
+        squares = Z.square().sum(dim=1, keepdim=True)
+        block = xp.addmm(norms, Z, slope, out=out[a:b]).add_(squares)
+        for pairs in (block < CANCELLATION_RATIO * (squares + norms)).nonzero().split(PAIRS_PER_BLOCK):
+            rows, centres = pairs[:, 0], pairs[:, 1]
+            block[rows, centres] = (Z[rows] - D[centres]).square_().sum(dim=1)
     return out

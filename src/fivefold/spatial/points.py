@@ -108,7 +108,7 @@ class Points:
     @cached_property
     def keys(self) -> Vector:
         """A number for each row that depends only on its values: its place along a fixed random direction (n,)."""
-        direction = _direction(self.width)
+        direction = fixed_direction(self.width)
         if isinstance(self.rows, SparseRows):
             return np.asarray(self.table @ direction).ravel()
         X, out = self.table, np.empty(self.n)
@@ -212,6 +212,6 @@ def _sums(X: Matrix, w: Weights, origin: Vector, lo: int, hi: int) -> tuple[Vect
 
 
 @lru_cache(maxsize=32)
-def _direction(width: int) -> Vector:
+def fixed_direction(width: int) -> Vector:
     """The direction along which rows of this width are ordered; kept, as a generator takes as long as a small fit."""
     return np.random.RandomState(DIRECTION_SEED).standard_normal(width)

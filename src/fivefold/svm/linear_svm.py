@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from fivefold.core.admission.places import WIDE, without_tensor_path
 from fivefold.core.admission.takes import Takes
 from fivefold.core.chunks.chunked_array import class_totals, is_chunked, per_row
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
@@ -30,6 +31,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor, class_weights
+from fivefold.core.numerics.arrays import numpy_dtype, to_device_of
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Array, Codes, Doubles, Matrix, Table, Target, UserTable, Vector, Weights
@@ -40,7 +42,12 @@ from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.margin_losses import HingeLoss, SquaredHingeLoss
 from fivefold.optim.losses.regression_losses import InsensitiveLoss, SquaredInsensitiveLoss
 from fivefold.optim.objective import Minimum
-from fivefold.optim.risk_minimisation.linear_svm_solvers import solve_crammer_singer, solve_l1_svm, solve_svm
+from fivefold.optim.risk_minimisation.linear_svm_solvers import (
+    MAX_GRAM_SIZE,
+    solve_crammer_singer,
+    solve_l1_svm,
+    solve_svm,
+)
 
 CLASSIFIER_LOSSES = {"hinge": HingeLoss(), "squared_hinge": SquaredHingeLoss()}
 REGRESSOR_LOSSES = {"epsilon_insensitive": InsensitiveLoss, "squared_epsilon_insensitive": SquaredInsensitiveLoss}
@@ -122,7 +129,7 @@ class LinearSVC(LinearMachine, SparseCoefficients, Classifier):
     random_state: Seed = None
     max_iter: Count = 1000
 
-    takes = Takes(sparse=True, one_class=False, chunks=True)
+    takes = Takes(sparse=True, one_class=False, tensors=True, chunks=True)
     card = Card(
         applications=("classification",),
         use="Many rows or many columns, sparse text, labels wanted and no probabilities. Scale the columns first. "
@@ -158,10 +165,20 @@ class LinearSVC(LinearMachine, SparseCoefficients, Classifier):
         for k in range(K) if K > 2 else (1,):
             # as in liblinear: against all others only the rows of the class itself get its weight
             factor = share if K == 2 else np.where(np.arange(K) == k, share[k], 1.0)
-            sign = per_row(np.where(np.arange(K) == k, 1.0, -1.0).__getitem__, y)
-            s = self.C * w * per_row(factor.__getitem__, y)
+            sign = per_row(to_device_of(np.where(np.arange(K) == k, 1.0, -1.0), y).__getitem__, y)
+            s = self.C * w * per_row(to_device_of(factor, y).__getitem__, y)
             risks.append(EmpiricalRisk(CLASSIFIER_LOSSES[self.loss], design, sign, s, ridge))
         self.model_ = _fitted(self, risks, X)
+
+    def _host_reason(self, X: Table) -> str:
+        return without_tensor_path(
+            {
+                WIDE: X.shape[0] < X.shape[1],
+                "loss='hinge'": self.loss == "hinge" and self.multi_class == "ovr",
+                "multi_class='crammer_singer'": self.multi_class == "crammer_singer",
+                "a table of so many columns": X.shape[1] >= MAX_GRAM_SIZE,
+            }
+        )
 
     def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
         return w  # `_fit` applies the class weights, each in its own problem
@@ -306,7 +323,7 @@ def _seed(given: Seed) -> int:
 
 
 def _linear(estimator: LinearSVC | LinearSVR, xs: list[Array], n_iter: int, dtype: np.dtype[Any]) -> LinearModel:
-    x = np.array(xs)
+    x, dtype = np.array(xs), numpy_dtype(dtype)
     if not estimator.fit_intercept:
         return LinearModel(x.astype(dtype), 0.0, n_iter=n_iter)
     return LinearModel(np.ascontiguousarray(x[:, :-1], dtype=dtype), x[:, -1].astype(dtype), n_iter=n_iter)

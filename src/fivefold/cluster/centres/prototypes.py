@@ -12,6 +12,7 @@ from fivefold.core.admission.targets import admit_weights
 from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.estimators.base import Clusterer, Transformer, learned
 from fivefold.core.estimators.chunk_answers import scored_chunks
+from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.types import Codes, Matrix, Table, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.spatial.centres.lloyd import nearest_centres, nearest_distances
 from fivefold.spatial.distances import squared_distances
@@ -100,7 +101,7 @@ class PrototypeClusterer(Transformer, Clusterer):
 
     def transform(self, X: UserTable) -> Matrix:
         """The distance of each row to each centre."""
-        return np.sqrt(squared_distances(self._admit(X), self.model_.centres))
+        return squared_distances(self._admit(X), self.model_.centres) ** 0.5
 
     def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Matrix:
         """Fit, and give the distance of each row to each centre."""
@@ -108,7 +109,7 @@ class PrototypeClusterer(Transformer, Clusterer):
 
     def decode(self, codes: Codes) -> Matrix:
         """The centre of each code of `predict`: rows quantised with the centres as codebook."""
-        return self.model_.centres[np.asarray(codes)]
+        return self.model_.centres[np.asarray(to_numpy(codes))]
 
     def score(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> float:
         """Minus the objective of the method, over the rows of X."""

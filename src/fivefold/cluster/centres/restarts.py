@@ -16,6 +16,8 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
+from fivefold.core.numerics.arrays import is_tensor, numpy_dtype, to_numpy
+from fivefold.core.numerics.tensors import weight_by_code
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Codes, Matrix, Rng, Table, UserTable, Weights
 from fivefold.spatial.centres.chunked_lloyd import (
@@ -27,7 +29,7 @@ from fivefold.spatial.centres.chunked_lloyd import (
 )
 from fivefold.spatial.centres.lloyd import CentreUpdate, LloydResult, Monitor, alternate_updates, mean_update
 from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds
-from fivefold.spatial.points import Points
+from fivefold.spatial.tensor_points import AnyPoints
 
 SEED_RULES = {"k-means++": plusplus_seeds, "random": distinct_seeds}
 CHUNKED_SEED_RULES = {"k-means++": chunked_seeds, "random": chunked_distinct_seeds}
@@ -43,7 +45,7 @@ class ArrayConvertible(Protocol):
 
 
 Init = Literal["k-means++", "random"] | Callable[..., Any] | ArrayConvertible | list[Any] | tuple[Any, ...]
-StartRule = Callable[[Any, Rng], Matrix]  # centres (K, d) from points and a random state
+StartRule = Callable[[AnyPoints, Rng], Matrix]  # centres (K, d) from points and a random state
 
 
 class HasStarts(Protocol):
@@ -126,7 +128,7 @@ def _runs(asked: int | Literal["auto"], auto: int) -> int:
 def _shaped(estimator: HasStarts, C: UserTable, X: Table) -> Matrix:
     """Centres that a user gave, in the type of X; refused if their shape is wrong."""
     name, wanted = type(estimator).__name__, (estimator.n_clusters, X.shape[1])
-    C = check_array(C, dtype=X.dtype, order="C", estimator=name, input_name="init")
+    C = check_array(to_numpy(C), dtype=numpy_dtype(X.dtype), order="C", estimator=name, input_name="init")
     if C.shape != wanted:
         raise ValueError(
             f"{name}: init gives centres of shape {C.shape}; n_clusters and the columns of X need {wanted}"
@@ -143,7 +145,7 @@ def best_run(
 ) -> tuple[CentresModel, Codes]:
     """The model and the labels of the run, of several, that ends with the smallest objective."""
     check_enough_rows(estimator, X)
-    points, shown = points_of(X, w), 0
+    points, dtype, shown = points_of(X, w), numpy_dtype(X.dtype), 0
     word = "inertia" if update is mean_update else "cost"
     rng = check_random_state(estimator.random_state)
     runs, start = start_rule(estimator, X, RANDOM_RUNS)
@@ -155,7 +157,7 @@ def best_run(
             if estimator.verbose:
                 print(f"Iteration {shown}, {word} {value}")
                 shown += 1
-            return monitor(lambda: CentresModel(centres.astype(X.dtype), value, np.nan, 0), value)
+            return monitor(lambda: CentresModel(centres.astype(dtype), value, np.nan, 0), value)
 
         for fit in _fits(estimator, points, start, runs, rng, update, watch):
             done.append(fit)
@@ -173,12 +175,12 @@ def best_run(
         for fit in done
     )
     records = tuple(RunRecord(objective(fit), fit.n_iter, same) for fit, same in zip(done, agreement, strict=True))
-    return CentresModel(best.centres.astype(X.dtype), best.inertia, best.cost, best.n_iter, records), best.labels
+    return CentresModel(best.centres.astype(dtype), best.inertia, best.cost, best.n_iter, records), best.labels
 
 
 def _fits(
     estimator: RestartedClusterer,
-    points: Points | ChunkedPoints,
+    points: AnyPoints,
     start: StartRule,
     runs: int,
     rng: Rng,
@@ -227,7 +229,8 @@ def warn_empty_clusters(estimator: HasStarts, found: int) -> None:
 
 def _joint_weights(a: Codes, b: Codes, w: Weights, K: int) -> Matrix:
     """The weight of the rows by their labels in two clusterings (K, K)."""
-    return np.bincount(K * a.astype(np.int64) + b, w, minlength=K * K).reshape(K, K).astype(np.float64)
+    both = K * (a.long() if is_tensor(a) else a.astype(np.int64)) + b
+    return weight_by_code(both, w, K * K).reshape(K, K)
 
 
 def adjusted_rand_index(a: Codes, b: Codes, w: Any, K: int) -> float:

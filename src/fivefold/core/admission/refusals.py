@@ -27,17 +27,17 @@ def refuse_nonfinite(estimator: AdmittingEstimator, X: Table, *, fitting: bool =
     Numbers whose squares overflow are refused too, unless the method only compares numbers.
     """
     values = X.data if issparse(X) else X
+    limit = magnitude_limit(X)
     if is_tensor(X):
-        clean, limit = bool(X.isfinite().all()), np.inf
+        clean = all(abs(end) <= limit for end in map(float, X.aminmax()))  # NaN where there is one
     else:
-        limit = MAX_BY_TYPECODE.get(X.dtype.char, MAX_BY_TYPECODE["d"])
         rows = max(MIN_PART_ROWS, len(values) * MIN_PART_NUMBERS // max(values.size, 1))
         clean = bool(sum(map_parts(lambda lo, hi: sum_of_squares(values[lo:hi]), len(values), rows=rows)) <= limit**2)
     if clean or (not is_tensor(X) and bool((np.abs(values) <= limit).all())):
         return
     if issparse(X) and estimator.takes.missing and bool((np.isnan(X.data) | (np.abs(X.data) <= limit)).all()):
         return  # entries that are not stored are zero, so no column is missing entirely
-    dense = X.toarray() if issparse(X) else to_numpy(X)
+    dense = X.toarray() if issparse(X) else to_numpy(X)  # a tensor is copied to find the words for its refusal
     nan = np.isnan(dense)
     if not estimator.takes.infinite:
         _refuse(estimator, np.isinf(dense), "infinity", "Replace or clip those values")
@@ -50,6 +50,12 @@ def refuse_nonfinite(estimator: AdmittingEstimator, X: Table, *, fitting: bool =
         wider = " or give float64" if dense.dtype == np.float32 else ""
         cure = f"Squares of such numbers overflow: divide the column by a large number{wider}"
         _refuse(estimator, np.abs(dense) > limit, f"numbers beyond {limit:g}", cure)
+
+
+def magnitude_limit(X: Table) -> float:
+    """The largest size of a number in an array, a sparse matrix or a tensor of this type."""
+    typecode = ("f" if X.element_size() == 4 else "d") if is_tensor(X) else X.dtype.char
+    return float(MAX_BY_TYPECODE.get(typecode, MAX_BY_TYPECODE["d"]))
 
 
 def sum_of_squares(values: Array) -> float:
@@ -71,6 +77,7 @@ def refuse_negative(estimator: object, X: Table) -> None:
     values = X.data if issparse(X) else X
     if not len(values) or not (values < 0).any():
         return
+    X = to_numpy(X)
     where = np.argwhere(X.toarray() < 0 if issparse(X) else X < 0)
     i, j = where[where[:, 1].argmin()]
     raise ValueError(

@@ -7,7 +7,7 @@ reads keep their column names; a column of categories becomes codes, for methods
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,6 +22,7 @@ from fivefold.core.admission.categories import (
     holds_text,
     levels_as_codes,
 )
+from fivefold.core.admission.places import move_to_host
 from fivefold.core.admission.refusals import explained_error, listed, name_of, refuse_negative, refuse_nonfinite
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.admission.takes import AdmittingEstimator
@@ -50,11 +51,13 @@ def admit(estimator: AdmittingEstimator, X: UserTable, *, fitting: bool, learnin
     if not issparse(X) and _is_ready(estimator, X, fitting):
         return _without_bad_values(estimator, X, fitting)
     if is_tensor(X):
-        X = _tensor(estimator, X)
-        if estimator.takes.tensors:
+        X = _tensor(estimator, X, fitting)
+        if is_tensor(X):
             validate_data(estimator, X, reset=fitting, skip_check_array=True)
             if not estimator.takes.finite_later:
                 refuse_nonfinite(estimator, X, fitting=fitting)
+            if estimator.takes.positive:
+                refuse_negative(estimator, X)
             return X
     by_column = False
     if issparse(X):
@@ -118,17 +121,21 @@ def admit_for_members(estimator: object, X: UserTable) -> UserTable:
     return canonical_csr(X, f"{name_of(estimator)}: X") if issparse(X) else X
 
 
-def _tensor(estimator: AdmittingEstimator, X: UserTable) -> Table:
-    """The tensor as floats, or its copy on the host for a method that does not take tensors."""
+def _tensor(estimator: AdmittingEstimator, X: UserTable, fitting: bool) -> Table:
+    """The tensor as floats, or its copy on the host where the method, or the fit it is set to, takes no tensors."""
     if not estimator.takes.tensors:
         if X.device.type != "cpu":
             warn(f"{name_of(estimator)} runs on the CPU: the tensor on {X.device} was copied to the host")
+        return to_numpy(X)
+    asked: Any = estimator  # every method that takes tensors says which of its fits do not
+    if fitting and (reason := asked._host_reason(X)):
+        move_to_host(estimator, X, reason)
         return to_numpy(X)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(
             f"{name_of(estimator)}: X must be a table (rows, columns) with rows; got shape {tuple(X.shape)}"
         )
-    return X if X.is_floating_point() and X.element_size() >= 4 else X.double()
+    return (X if X.is_floating_point() and X.element_size() >= 4 else X.double()).detach().contiguous()
 
 
 def _same_table(estimator: AdmittingEstimator, X: UserTable, fitting: bool) -> None:

@@ -10,11 +10,18 @@ from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length
 
 from fivefold.core._sklearn import _check_sample_weight, _check_y
-from fivefold.core.admission.refusals import MAX_BY_TYPECODE, name_of, refuse_missing_target, sum_of_squares
+from fivefold.core.admission.refusals import (
+    MAX_BY_TYPECODE,
+    magnitude_limit,
+    name_of,
+    refuse_missing_target,
+    sum_of_squares,
+)
 from fivefold.core.admission.tables import FLOAT_TYPES, admit
 from fivefold.core.admission.takes import AdmittingEstimator
 from fivefold.core.estimators.params import ParameterError
-from fivefold.core.numerics.arrays import is_tensor, to_numpy
+from fivefold.core.numerics.arrays import is_tensor, to_device_of, to_numpy
+from fivefold.core.numerics.tensors import ones_beside
 from fivefold.core.types import Doubles, Table, Target, UserTable, UserTarget, UserWeights, Weights
 
 INTEGER_TYPES = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
@@ -39,6 +46,8 @@ def admit_target(estimator: AdmittingEstimator, X: Table, y: UserTarget, *, nume
         type(y) is np.ndarray and y.shape == X.shape[:1] and (y.dtype in INTEGER_TYPES or _is_ordinary_target(y))
     ):  # as `_is_ready`
         return y
+    if is_tensor(X) and is_tensor(y) and _is_ordinary_tensor(estimator, X, y, numeric):
+        return y.detach().to(X.device)
     if issparse(y):
         raise ParameterError(f"{name_of(estimator)}: sparse targets were given, not dense ones: pass y.toarray()")
     y = to_numpy(y)
@@ -49,7 +58,7 @@ def admit_target(estimator: AdmittingEstimator, X: Table, y: UserTarget, *, nume
         if numeric and y.dtype.kind not in "biuf":
             raise TypeError(f"they are {y.dtype}; give numbers, for example days since a fixed date")
     check_consistent_length(X, y)
-    limit = MAX_BY_TYPECODE.get(X.dtype.char if not is_tensor(X) else "d", MAX_BY_TYPECODE["d"])
+    limit = magnitude_limit(X)
     if numeric and (huge := np.abs(y) > limit).any():
         row = int(np.argwhere(huge)[0][0])
         raise ValueError(
@@ -62,6 +71,15 @@ def admit_target(estimator: AdmittingEstimator, X: Table, y: UserTarget, *, nume
 def _is_ordinary_target(y: Target) -> bool:
     """Is y an array of floats, none of them NaN, infinite or huge?"""
     return y.dtype in FLOAT_TYPES and bool(sum_of_squares(y) <= MAX_BY_TYPECODE["f"] ** 2)
+
+
+def _is_ordinary_tensor(estimator: AdmittingEstimator, X: Table, y: UserTarget, numeric: bool) -> bool:
+    """Is y a tensor of one number per row, or of several outputs, that can stay where it is?"""
+    if y.shape[:1] != X.shape[:1] or y.ndim > 1 + (numeric and estimator.takes.outputs) or y.is_complex():
+        return False
+    if not y.is_floating_point():
+        return True
+    return all(abs(end) <= magnitude_limit(X) for end in map(float, y.aminmax()))
 
 
 def as_float64(estimator: object, given: object, what: str) -> Doubles:
@@ -83,7 +101,7 @@ def _conversion_errors(estimator: object, what: str) -> Iterator[None]:
 def admit_weights(estimator: object, sample_weight: UserWeights, X: Table) -> Doubles:
     """One non-negative weight per row, ones by default; a weight of two means the row is there twice."""
     if sample_weight is None:
-        return np.ones(X.shape[0])
+        return ones_beside(X) if is_tensor(X) else np.ones(X.shape[0])
     given = given_weights(estimator, sample_weight, X.shape[0])
     for problem, bad in (("NaN", np.isnan(given)), ("infinite", np.isinf(given)), ("negative", given < 0)):
         if bad.any():
@@ -99,7 +117,7 @@ def admit_weights(estimator: object, sample_weight: UserWeights, X: Table) -> Do
             f"such weights leave the range of floats. Divide all weights by it, so that the largest is 1"
         )
     given = np.where(given > 0, np.maximum(given, MIN_WEIGHT_RATIO * largest), 0.0)  # too small to change any sum
-    return _check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64)
+    return to_device_of(_check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64), X)
 
 
 def given_weights(estimator: object, sample_weight: UserWeights, n: int) -> Doubles:
@@ -115,5 +133,5 @@ def keep_positive(w: Weights, *arrays: Table) -> tuple[Table, ...]:
     """Drop the rows of weight zero: they count as absent."""
     if w.all():
         return (*arrays, w)
-    kept = np.flatnonzero(w)
-    return (*(a[kept] for a in arrays), w[kept])
+    kept = np.flatnonzero(to_numpy(w))
+    return (*(a[to_device_of(kept, a)] for a in arrays), w[to_device_of(kept, w)])

@@ -23,6 +23,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from scipy.sparse import issparse
 
 from fivefold.core.chunks.sources import ChunkSource, Side
+from fivefold.core.numerics.arrays import is_tensor
+from fivefold.core.numerics.tensors import weight_by_code
 from fivefold.core.types import Array, Doubles, Indices, Mask, Table
 
 ROW_ARRAYS = 32  # arrays with an entry per row that may be in memory together with a chunk: larger ones are mapped
@@ -300,7 +302,7 @@ def per_row(rule: Callable[[Any], Any], a: Any) -> Any:
 def weighted_mean(y: Any, w: Any) -> float:
     """The weighted mean of one number per row."""
     if not is_chunked(y):
-        return float(np.average(y, weights=w))
+        return float(w @ y) / float(w.sum()) if is_tensor(y) else float(np.average(y, weights=w))
     total, weight = sum_over_chunks(lambda y, w: (float(w @ y), float(w.sum())), y, w, merge=sum_pairs)
     return float(total / weight)
 
@@ -311,7 +313,7 @@ def class_totals(y: Any, w: Any, K: int) -> Doubles:
         known = y.rows.class_rows if w is None else y.rows.class_weight
         if known is not None:
             return known
-    return sum_over_chunks(lambda y, w: np.bincount(y, w, K).astype(np.float64), y, w)
+    return sum_over_chunks(lambda y, w: weight_by_code(y, w, K), y, w)
 
 
 def gathered_rows(stride: int, *arrays: Any) -> tuple[Array, ...]:

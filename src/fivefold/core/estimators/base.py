@@ -21,7 +21,7 @@ from functools import wraps
 from inspect import isfunction, signature
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -39,6 +39,7 @@ from fivefold.core._sklearn import (
     _AvailableIfDescriptor,
 )
 from fivefold.core.admission.chunks import admit_chunks, chunks_error
+from fivefold.core.admission.places import place_of_fit, words_for_full_memory
 from fivefold.core.admission.tables import admit
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import admit_weights, keep_positive
@@ -121,10 +122,14 @@ def _wrap_fit(fit: Callable[..., E]) -> Callable[..., E]:
 
     @wraps(fit)
     def wrapped(self: E, X: UserTable, *args: object, **options: object) -> E:
-        vars(self).pop("_kind", None)
+        for name in ("_kind", "_device"):
+            vars(self).pop(name, None)
+        if is_tensor(X) and self.takes.tensors:
+            with place_of_fit(self, X):
+                return fit(self, X, *args, **options)
         if (chunked := source_of(X) is not None) and not self.takes.chunks:
             raise chunks_error(self)
-        if chunked or not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
+        if chunked or not is_foreign(X):
             return fit(self, X, *args, **options)
         fit(self, to_numpy(X), *map(to_numpy, args), **options)
         vars(self)["_kind"] = X[:0, ...]
@@ -138,13 +143,16 @@ def _wrap_row_method(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def wrapped(self: Estimator, X: UserTable, *args: object, **options: object) -> T:
+        if is_tensor(X) and self.takes.tensors:
+            with words_for_full_memory(self, X):
+                return to_library_of(method(self, X, *args, **options), X)
         if type(X) is not np.ndarray and (source := source_of(X)) is not None:
             if method.__name__ not in CHUNK_METHODS:
                 return method(self, X, *args, **options)
             check_is_fitted(self)
             answer: T = answer_chunks(self, method, source, *args, **options)
             return answer
-        if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
+        if not is_foreign(X):
             return method(self, X, *args, **options)
         return to_library_of(method(self, to_numpy(X), *map(to_numpy, args), **options), X)
 
@@ -227,6 +235,22 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises, in scikit-learn's words
         return admit(self, X, fitting=False)
+
+    @property
+    def device_(self) -> str:
+        """Where the last fit ran: "cpu", or the device of the tensor it was given."""
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted_error(self, "device_")
+        return str(vars(self).get("_device", "cpu"))
+
+    def _host_reason(self, X: Table) -> str:
+        """Why a tensor is fitted on the host with these parameters; nothing if it stays on its device."""
+        return ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and files hold: learned arrays are those of NumPy, so that they can be read without a device."""
+        state = cast("dict[str, Any]", super().__getstate__())
+        return {name: value for name, value in state.items() if name != "_kind" or not is_tensor(value)}
 
     def _forget(self) -> None:
         """Forget the previous fit, so that a failing fit leaves no stale model."""

@@ -25,6 +25,7 @@ from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import Estimator
 from fivefold.core.estimators.chunk_answers import chunk_accuracy, chunk_r2
+from fivefold.core.numerics.arrays import is_tensor, labels_at, to_device_of, to_numpy
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Codes, Doubles, Labels, Table, Target, UserTable, UserTarget, UserWeights, Weights
 
@@ -89,6 +90,7 @@ class Classifier(ClassifierMixin, Supervised):
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         X, y, codes, w = keep_positive(w, X, y, codes)
+        codes = to_device_of(codes, X)
         with interruptible_fit(self):
             self._fit(X, codes, self._fold(y, codes, w), **extra)
         return self
@@ -130,7 +132,7 @@ class Classifier(ClassifierMixin, Supervised):
                     f"{self.classes_!r}"
                 )
         X, y = admit_pair(self, X, y, fitting=first)
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(to_numpy(y), warn=True)
         if first:
             self.classes_ = given
         codes = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
@@ -140,6 +142,7 @@ class Classifier(ClassifierMixin, Supervised):
                 f"{self.classes_!r}; list every class in `classes` at the first call"
             )
         X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
+        codes = to_device_of(codes, X)
         self._update(X, codes, self._fold(y, codes, w))
         return self
 
@@ -149,6 +152,8 @@ class Classifier(ClassifierMixin, Supervised):
         scores = self._scores(X)
         if isinstance(scores, list):
             return np.stack([labels[s.argmax(axis=1)] for labels, s in zip(self.classes_, scores, strict=True)], axis=1)
+        if is_tensor(scores):
+            return labels_at(self.classes_, scores.argmax(dim=1))
         best = map_parts(lambda lo, hi: scores[lo:hi].argmax(axis=1), len(scores))
         return self.classes_[np.concatenate(best)]
 
@@ -156,7 +161,10 @@ class Classifier(ClassifierMixin, Supervised):
         """The weighted share of rows whose class is predicted."""
         if (source := source_of(X)) is not None:
             return chunk_accuracy(self, source, y, sample_weight)  # type: ignore[return-value]
-        return super().score(X, y, sample_weight)
+        if not is_tensor(X):
+            return super().score(X, y, sample_weight)
+        right = to_numpy(self.predict(X)) == np.ravel(to_numpy(y))
+        return float(np.average(right, weights=to_numpy(sample_weight)))
 
     def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
         """The weights of the rows times those of their classes."""
@@ -164,7 +172,8 @@ class Classifier(ClassifierMixin, Supervised):
         if rule is None:
             return w
         if codes.ndim == 1:
-            return w * class_weights(rule, self.classes_, codes, w)[codes]
+            each_class = class_weights(rule, self.classes_, to_numpy(codes), to_numpy(w))
+            return w * to_device_of(each_class, w)[codes]
         rules = rule if isinstance(rule, list) else [rule] * len(self.classes_)
         each = zip(rules, self.classes_, codes.T, strict=True)
         return w * np.prod([class_weights(r, classes, code, w)[code] for r, classes, code in each], axis=0)
@@ -213,7 +222,7 @@ class NumericTarget(Supervised):
         if not self.takes.outputs and y.ndim > 1:
             y = column_or_1d(y, warn=True)
         X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
-        return X, y.astype(X.dtype, copy=False), w
+        return X, to_device_of(y, X).to(X.dtype) if is_tensor(X) else y.astype(X.dtype, copy=False), w
 
 
 class Regressor(RegressorMixin, NumericTarget):
@@ -223,7 +232,13 @@ class Regressor(RegressorMixin, NumericTarget):
         """The coefficient of determination, 1 - (squares of residuals) / (squares about the mean)."""
         if (source := source_of(X)) is not None:
             return chunk_r2(self, source, y, sample_weight)  # type: ignore[return-value]
-        return super().score(X, y, sample_weight)
+        if not is_tensor(X):
+            return super().score(X, y, sample_weight)
+        from sklearn.metrics import r2_score
+
+        fitted: Any = self  # every regressor predicts
+        found = to_numpy(fitted.predict(X))
+        return float(r2_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
 
 
 def check_labels(classes: Labels) -> None:
@@ -234,6 +249,9 @@ def check_labels(classes: Labels) -> None:
 
 def encode_labels(y: Target) -> tuple[Any, Codes]:  # Labels, or a list of them
     """The distinct labels, sorted, and for each row the index of its label (int64); lists for several columns."""
+    if is_tensor(y):
+        found, codes = y.unique(return_inverse=True)
+        return to_numpy(found), codes
     if y.ndim == 2:
         each = [encode_labels(np.ascontiguousarray(column)) for column in y.T]
         return [classes for classes, _ in each], np.stack([codes for _, codes in each], axis=1)

@@ -6,11 +6,12 @@ which a library cannot do for its user; array_api_compat itself needs no setting
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
 from fivefold.core._sklearn import array_namespace, get_config
+from fivefold.core.types import Array
 
 # Arrays of NumPy, tensors of torch and arrays of other libraries have no type in common, nor have their namespaces.
 AnyArray: TypeAlias = Any
@@ -24,7 +25,7 @@ def namespace(*arrays: AnyArray) -> Namespace:
     return array_namespace(*arrays)
 
 
-def is_tensor(a: object) -> bool:
+def is_tensor(a: object) -> TypeGuard[Any]:
     """Is it a torch tensor? Asks without importing torch."""
     return type(a).__module__.partition(".")[0] == "torch"
 
@@ -67,6 +68,35 @@ def like(values: AnyArray, a: AnyArray) -> AnyArray:
     if is_tensor(a):
         return namespace(a).asarray(values, dtype=a.dtype, device=a.device, copy=True).contiguous()
     return np.array(values, dtype=a.dtype, order="C")
+
+
+def numpy_dtype(dtype: Any) -> np.dtype[Any]:  # NumPy's own, its name, or torch's, which is not imported
+    """NumPy's type for a type of NumPy or of torch.
+
+    >>> import torch
+    >>> numpy_dtype(torch.float32)
+    dtype('float32')
+    """
+    return np.dtype(str(dtype).removeprefix("torch.") if is_tensor(dtype) else dtype)
+
+
+def to_device_of(numbers: AnyArray, a: AnyArray) -> AnyArray:
+    """Numbers as an array of the library and on the device of `a`, in their own type, without a copy where they are."""
+    if is_tensor(a):
+        return numbers.to(a.device) if is_tensor(numbers) else namespace(a).asarray(numbers, device=a.device)
+    return to_numpy(numbers)
+
+
+def plus_row(A: AnyArray, row: Array) -> AnyArray:
+    """A (n, k) plus a row of k numbers of NumPy."""
+    return A + (like(row, A) if is_tensor(A) else row)
+
+
+def labels_at(labels: AnyArray, codes: AnyArray) -> AnyArray:
+    """labels[codes]: on the device of the codes, where labels are numbers; text stays on the host."""
+    if is_tensor(codes) and labels.dtype.kind in "biuf":
+        return to_device_of(labels, codes)[codes]
+    return labels[to_numpy(codes)]
 
 
 def logsumexp(a: AnyArray, axis: int) -> AnyArray:

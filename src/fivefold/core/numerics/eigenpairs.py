@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from fivefold.core.blas_threads import one_blas_thread
-from fivefold.core.numerics.arrays import AnyArray, namespace
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace, to_numpy
 from fivefold.core.numerics.linear_dependence import orthogonal_part
 from fivefold.core.types import Array
 
@@ -22,6 +22,7 @@ SUBSET_EIGEN_RATIO = 8  # only the wanted eigenpairs are computed if they are at
 MIN_SUBSET_EIGEN_ROWS = 128  # and the matrix has more rows than this; otherwise all are as fast
 KRYLOV_EXTRA = 6  # vectors of a block beyond those that are wanted: they speed up the last of these
 KRYLOV_BLOCKS = 10  # blocks of a Krylov space before it starts again from its best vectors
+MAX_HOST_EIGEN_ROWS = 256  # a tensor of at most this many rows is decomposed sooner on the host
 RESIDUAL_FLOOR = 1e-13  # residuals below this fraction of the matrix norm are rounding errors
 
 
@@ -42,6 +43,9 @@ def eigen(
     >>> eigen(np.array([[10.0, 7.0], [7.0, 10.0]])).values
     array([17.,  3.])
     """
+    if is_tensor(A) and len(A) <= MAX_HOST_EIGEN_ROWS:
+        found = eigen(to_numpy(A), order, count=count)
+        return EigenDecomposition(*(like(np.ascontiguousarray(part), A) for part in found))
     xp, d = namespace(A), len(A)
     A = (A + A.T) / 2
     with one_blas_thread():

@@ -12,6 +12,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace
+from fivefold.core.numerics.tensors import row_cuts
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.core.types import Array, Matrix, Table
 
@@ -72,7 +74,9 @@ def _pieces(rows: int, work: int) -> int:
 
 
 def affine(X: Array, centre: Array, A: Array, shift: Array | float = 0.0) -> Array:
-    """(X - centre) @ A + shift for A (d,) or (d, k), in the type of X."""
+    """(X - centre) @ A + shift for A (d,) or (d, k), in the type of X, an array or a tensor."""
+    if is_tensor(X):
+        return _affine_of_tensor(X, centre, A, shift)
     A = np.ascontiguousarray(A)
     out = np.empty((len(X), *A.shape[1:]), dtype=X.dtype)
 
@@ -82,6 +86,16 @@ def affine(X: Array, centre: Array, A: Array, shift: Array | float = 0.0) -> Arr
 
     map_parts(part, len(X))
     return out
+
+
+def _affine_of_tensor(X: AnyArray, centre: Array, A: Array, shift: Array | float) -> AnyArray:
+    xp, origin, width = namespace(X), like(centre, X), A.shape[1:]
+    W = like(A.reshape(len(A), -1), X)
+    out = xp.empty((len(X), W.shape[1]), dtype=X.dtype, device=X.device)
+    level = like(np.broadcast_to(shift, (W.shape[1],)), X)
+    for a, b in row_cuts(X, X.shape[1]):
+        xp.addmm(level, X[a:b] - origin if centre.any() else X[a:b], W, out=out[a:b])
+    return out if width else out[:, 0]
 
 
 def centred_operator(X: Table, mean: Array, scale: Array) -> LinearOperator:

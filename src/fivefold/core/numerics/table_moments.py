@@ -9,8 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks
-from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace
+from fivefold.core.compilation.triton_support import has_kernels
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, namespace, to_device_of
 from fivefold.core.numerics.products import centred_blocks, row_blocks
+from fivefold.core.numerics.tensors import cross_sums, on_host, row_cuts
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
 from fivefold.core.types import Array, Sparse, Table, Target, Weights
 
@@ -86,11 +88,30 @@ def _sparse_moments(X: Sparse, w: Weights | None) -> TableMoments:
 
 
 def _tensor_moments(X: AnyArray, w: Weights | None) -> TableMoments:
-    v = namespace(X).ones_like(X[:, 0]) if w is None else like(w, X)
-    weight = float(v.sum())
-    mean = (v @ X) / weight
-    Z = X - mean
-    return TableMoments(weight, mean, (Z if w is None else Z * v[:, None]).T @ Z)
+    """Moments on the device of X, in float64: sums of runs of rows about the mean of a few, in the precision of X."""
+    xp, (centre, at_zero) = namespace(X), _tensor_origin(X)
+    if w is None and has_kernels(X):
+        from fivefold.core.numerics.gram_kernels import gram_sums
+
+        S, total, _, _ = gram_sums(X, centre, None)
+        return TableMoments(len(X), total / len(X) + centre, S - xp.outer(total, total / len(X)))
+    weight, total, S, w = 0.0, 0.0, 0.0, None if w is None else to_device_of(w, X)
+    for a, b in row_cuts(X, 1 if at_zero and w is None else 2 * X.shape[1]):
+        V = xp.ones((b - a, 1), dtype=X.dtype, device=X.device) if w is None else w[a:b, None].to(X.dtype) ** 0.5
+        Z = X[a:b] if at_zero else X[a:b] - centre
+        Z = Z if w is None else Z * V
+        total, S = total + cross_sums(V, Z)[0], S + cross_sums(Z, Z)
+        weight += float(b - a if w is None else w[a:b].sum())
+    S = S - xp.outer(total, total / weight)
+    return TableMoments(weight, total / weight + (0.0 if at_zero else centre.to(xp.float64)), S)
+
+
+def _tensor_origin(X: AnyArray) -> tuple[AnyArray, bool]:
+    """The mean of the first rows, about which sums are taken; are sums about zero as good?"""
+    pilot = X[:PILOT_ROWS].to(namespace(X).float64)
+    mean = pilot.mean(dim=0)
+    near = (mean**2 <= MAX_SQUARED_MEAN_RATIO * pilot.var(dim=0, correction=0)).all()
+    return mean.to(X.dtype), bool(near)
 
 
 class CrossMoments(NamedTuple):
@@ -138,6 +159,8 @@ def cross_moments(X: Table, Y: Target, w: Weights | None = None) -> CrossMoments
         return sum_over_chunks(cross_moments, X, Y, w, merge=CrossMoments.merged)
     if issparse(X):
         return _sparse_cross(X, Y.astype(np.float64, copy=False), w)
+    if is_tensor(X):
+        return _tensor_cross(X, Y, w)
     root = None if w is None else np.sqrt(w)
     return reduce(
         CrossMoments.merged,
@@ -176,6 +199,45 @@ def _part_cross(X: Array, Y: Target, root: Weights | None, lo: int, hi: int) -> 
         cross=cross,
         spread=spread,
     )
+
+
+def _tensor_cross(X: AnyArray, Y: AnyArray, w: AnyArray | None) -> CrossMoments:
+    """As `_tensor_moments`, with the targets beside the ones in one product; the sums are NumPy arrays."""
+    xp, (centre, at_zero), target = namespace(X), _tensor_origin(X), Y[:PILOT_ROWS].mean(dim=0)
+    sums: AnyArray = (0.0, 0.0, 0.0)
+    t = Y.shape[1]
+    fused = w is None and t == 1 and has_kernels(X)
+    if fused:
+        at_zero, sums = False, _kernel_cross(X, centre, Y[:, 0] - target)
+    for a, b in [] if fused else row_cuts(X, t + 1 if at_zero and w is None else 2 * X.shape[1] + t + 1):
+        V = xp.ones((b - a, 1 + t), dtype=X.dtype, device=X.device)
+        V[:, 1:] = Y[a:b] - target
+        Z = X[a:b] if at_zero else X[a:b] - centre
+        v = None if w is None else w[a:b, None].to(X.dtype)
+        W = Z if v is None else Z * v
+        part = cross_sums(W, Z), cross_sums(V, W), cross_sums(V if v is None else V * v, V)
+        sums = tuple(total + more for total, more in zip(sums, part, strict=True))
+    S, C, G, centre, target = map(on_host, (*sums, centre, target))
+    weight = float(G[0, 0])
+    mean, offset = C[0] / weight, G[0, 1:] / weight
+    return CrossMoments(
+        weight=weight,
+        mean=mean + (0.0 if at_zero else centre),
+        scatter=S - np.outer(C[0], mean),
+        offset=target + offset,
+        cross=C[1:].T - np.outer(mean, G[0, 1:]),
+        spread=G.diagonal()[1:] - G[0, 1:] * offset,
+    )
+
+
+def _kernel_cross(X: AnyArray, centre: AnyArray, v: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Z^T Z, (1, v)^T Z and (1, v)^T (1, v) by one kernel."""
+    from fivefold.core.numerics.gram_kernels import gram_sums
+
+    xp, n = namespace(X), float(len(X))
+    S, total, cross, (once, twice) = gram_sums(X, centre, v)
+    G = xp.stack([once * 0 + n, once, once, twice]).reshape(2, 2)
+    return S, xp.stack([total, cross]), G
 
 
 def _sparse_cross(X: Sparse, Y: Array, w: Weights | None) -> CrossMoments:

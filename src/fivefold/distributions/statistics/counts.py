@@ -21,7 +21,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln
 
-from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
+from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_device_of, to_numpy
+from fivefold.core.numerics.tensors import cross_sums, one_hot, row_cuts
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Codes, Matrix, Table, Vector
 from fivefold.distributions.family import (
@@ -77,7 +78,8 @@ class CountMembers(ExponentialForm, Members):
 def count_totals(X: Table, R: RowWeights) -> Totals:
     """The sums of the rows of X under the weights R, a matrix (n, K) or groups."""
     if is_tensor(X):
-        return _sums(X, like(R.to_matrix() if isinstance(R, GroupWeights) else R, X))
+        R = R if isinstance(R, GroupWeights) else like(R, X)
+        return sum_stats([_tensor_sums(X[a:b], R[a:b]) for a, b in row_cuts(X, R.shape[1] + 2 * X.shape[1])])
     if isinstance(R, GroupWeights) and (sums := _group_sums(X, R)) is not None:
         return sums
     if issparse(X):
@@ -95,7 +97,8 @@ def indicator(R: RowWeights) -> Table:
 def affine_log_density(X: Table, theta: Matrix, constant: Matrix) -> Table:
     """sum_j (x_ij theta_kj + c_kj) over the known columns: (n, K), on the device of X."""
     if is_tensor(X):
-        return _affine(X, like(theta, X), like(constant, X))
+        factors = like(theta, X), like(constant, X)
+        return namespace(X).concat([_affine(X[a:b], *factors) for a, b in row_cuts(X, 2 * X.shape[1])])
     if issparse(X):
         return _affine_of_entries(X, theta, constant)
     return np.concatenate(map_parts(lambda lo, hi: _affine(X[lo:hi], theta, constant), len(X)))
@@ -139,6 +142,10 @@ def check_counts(X: Table, name: str) -> None:
 
 def check_values(X: Table, low: float, high: float | Codes, name: str, remedy: str) -> None:
     """Refuse values outside low..high and say where they are; `high` is a number, or one per column."""
+    if is_tensor(X):
+        least, most = map(float, X.nan_to_num(nan=low).aminmax())
+        if least >= low and most <= np.min(high):
+            return
     values = to_numpy(X.data if issparse(X) else X)
     if values.size == 0:
         return
@@ -193,6 +200,24 @@ def _sums(X: Table, R: Table) -> Totals:
     if gaps is not None:
         observed -= _numbers(R.T @ gaps)
     return Totals(weight, observed, _numbers(R.T @ filled))
+
+
+def group_matrix(R: RowWeights, X: Table) -> Table:
+    """The weights of a run of rows as a matrix (m, K), on the device and in the type of X."""
+    if not isinstance(R, GroupWeights):
+        return R
+    return one_hot(to_device_of(R.codes, X), R.count, X, to_device_of(R.weights, X))
+
+
+def _tensor_sums(X: Table, R: RowWeights) -> Totals:
+    """Totals of one run of rows, in float64."""
+    W = group_matrix(R, X)
+    filled, gaps = _filled(X)
+    weight = to_host(W.sum(dim=0, dtype=namespace(X).float64))
+    observed = np.repeat(weight[:, None], X.shape[1], axis=1)
+    if gaps is not None:
+        observed -= to_host(cross_sums(W, gaps))
+    return Totals(weight, observed, to_host(cross_sums(W, filled)))
 
 
 def _affine(X: Table, theta: Table, constant: Table) -> Table:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fivefold.core.numerics.arrays import like, namespace, to_numpy
+from fivefold.core.numerics.arrays import namespace
 from fivefold.core.parallel import BLOCK_ROWS, map_parts, scratch
 from fivefold.core.types import Array, Codes, Matrix, Table, Vector
 from fivefold.distributions.covariances.gaussian_loops import (
@@ -50,7 +50,7 @@ class GroupMoments(Stats):
 
     def __add__(self, other: GroupMoments) -> GroupMoments:
         count = self.count + other.count
-        share = other.count / _or_one(count)
+        share = other.count / or_one(count)
         delta = other.mean - self.mean
         return GroupMoments(
             self.weight + other.weight,
@@ -66,10 +66,10 @@ class GroupMoments(Stats):
         count = self.count - other.count
         # rounding may leave a little where nothing is left
         count = xp.where(count > 1e-12 * self.count, count, 0.0 * count)
-        share = other.count / _or_one(count)
+        share = other.count / or_one(count)
         mean = self.mean - self._wide(share) * (other.mean - self.mean)
         mean = xp.where(self._wide(count) > 0, mean, 0.0 * mean)
-        between = self._between(count * other.count / _or_one(self.count), other.mean - mean)
+        between = self._between(count * other.count / or_one(self.count), other.mean - mean)
         return GroupMoments(
             self.weight - other.weight,
             count,
@@ -129,7 +129,7 @@ class ColumnPairSums(Accumulator):
         add_full_observed(Z, R, *missing_patterns(Z), self._centre, self._sigma, A, D, *sums)
 
     def stats(self) -> GroupMoments:
-        shift = self._first / _or_one(self._weight)[:, None]
+        shift = self._first / or_one(self._weight)[:, None]
         second = np.tril(self._second[:, :, : shift.shape[1]])
         second = second + np.tril(second, -1).transpose(0, 2, 1)
         scatter = second - self._first[:, :, None] * shift[:, None, :]
@@ -159,9 +159,7 @@ class ColumnSums(Accumulator):
 
 
 def group_moments(X: Table, R: RowWeights, by_column: bool) -> GroupMoments:
-    """Moments of the rows of X under the weights R, with the scatter of columns or of pairs of columns."""
-    if not isinstance(X, np.ndarray):
-        return _of_tensor(X, R.to_matrix() if isinstance(R, GroupWeights) else R, by_column)
+    """Moments of the rows of an array under the weights R, with the scatter of columns or of pairs of columns."""
     X = as_floats(X)
     if isinstance(R, GroupWeights):
         return _columns_of_groups(X, R) if by_column else _pairs_of_groups(X, R)
@@ -171,7 +169,7 @@ def group_moments(X: Table, R: RowWeights, by_column: bool) -> GroupMoments:
 def _moments(weight: Array, count: Array, centre: Array, first: Array, second: Array) -> GroupMoments:
     """Moments by column from sums about a centre."""
     with np.errstate(invalid="ignore", over="ignore"):  # infinities remain, and the caller finds them in the mean
-        shift = first / _or_one(count)
+        shift = first / or_one(count)
         mean = np.where(count > 0, centre + shift, 0.0)
         return GroupMoments(weight, count, mean, np.maximum(second - first * shift, 0.0), count)
 
@@ -187,7 +185,7 @@ def _of_matrix(X: Array, R: Array, by_column: bool) -> GroupMoments:
         return W.T @ seen, W.T @ Z
 
     counts, firsts = (sum(part) for part in zip(*map_parts(mean, len(X)), strict=True))
-    centre = origin + firsts / _or_one(counts)
+    centre = origin + firsts / or_one(counts)
 
     def part(lo: int, hi: int) -> GroupMoments:
         sums = ColumnSums(centre) if by_column else ColumnPairSums(centre)
@@ -253,27 +251,7 @@ def _pairs_of_groups(X: Array, groups: GroupWeights) -> GroupMoments:
     return moments
 
 
-def _of_tensor(X: Table, R: Table, by_column: bool) -> GroupMoments:
-    """Moments in the library, on the device and in the precision of X."""
-    xp = namespace(X)
-    R = like(R, X) if isinstance(R, np.ndarray) else xp.astype(R, X.dtype)
-    seen = ~xp.isnan(X)
-    if not by_column and not xp.all(seen):
-        raise ValueError(MISSING_MESSAGE.format(int(to_numpy(xp.any(~seen, axis=0)).argmax())))
-    weight = xp.sum(R, axis=0)
-    count = R.T @ xp.astype(seen, X.dtype)  # (K, d)
-    origin = xp.where(seen[:1, :], X[:1, :], 0.0)
-    mean = origin + R.T @ xp.where(seen, X - origin, 0.0) / _or_one(count)
-    scatter = []
-    for k in range(R.shape[1]):
-        Z = xp.where(seen, X - mean[k, :], 0.0)
-        scatter.append(R[:, k] @ Z**2 if by_column else (R[:, k : k + 1] * Z).T @ Z)
-    mean = xp.where(count > 0, mean, 0.0)
-    count = count if by_column else weight
-    return GroupMoments(weight, count, mean, xp.stack(scatter), count)
-
-
-def _or_one(count: Table) -> Table:
+def or_one(count: Table) -> Table:
     """The count, or one where it is zero: a safe divisor."""
     return namespace(count).where(count > 0, count, 1.0 + 0.0 * count)
 

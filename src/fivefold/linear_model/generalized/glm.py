@@ -23,6 +23,7 @@ from numpy.typing import DTypeLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.admission.places import WIDE, without_tensor_path
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import admit_weights
 from fivefold.core.chunks.chunked_array import is_chunked, map_chunks, sum_over_chunks, sum_pairs, weighted_mean
@@ -34,6 +35,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.chunk_answers import scored_chunks
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, predictor
@@ -135,7 +137,7 @@ class LikelihoodRegressor(Regressor):
     tol: NonNegative = 1e-4
     warm_start: bool = False
 
-    takes = Takes(sparse=True, chunks=True)
+    takes = Takes(sparse=True, tensors=True, chunks=True)
 
     coef_ = learned("linear.coef")
     intercept_ = learned("linear.intercept")
@@ -146,7 +148,7 @@ class LikelihoodRegressor(Regressor):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         family, link = self._model()
-        y = y.astype(np.float64)
+        y = y.double() if is_tensor(y) else y.astype(np.float64)
         self._refuse(family, y)
         design = Design(X, self.fit_intercept, pilot_centre(X) if self.fit_intercept else None)
         weight = float(w.sum())
@@ -177,14 +179,18 @@ class LikelihoodRegressor(Regressor):
     def predict(self, X: UserTable) -> Any:
         """The mean of the target at each row."""
         X, model = self._admit(X), self.model_
-        return np.asarray(model.link.inverse(predictor(model.linear, X)), dtype=X.dtype)
+        mean = model.link.inverse(predictor(model.linear, X))
+        return mean if is_tensor(mean) else np.asarray(mean, dtype=X.dtype)
+
+    def _host_reason(self, X: Table) -> str:
+        return without_tensor_path({WIDE: X.shape[0] < X.shape[1]})
 
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
         """The explained share of the deviance: 1 is perfect, 0 is no better than the mean."""
         if (source := source_of(X)) is not None:
             return self._chunk_score(source, y, sample_weight)
-        mu = np.asarray(self.predict(X), dtype=np.float64)
-        family, y = self.model_.family, np.asarray(y, dtype=np.float64)
+        mu = np.asarray(to_numpy(self.predict(X)), dtype=np.float64)
+        family, y = self.model_.family, np.asarray(to_numpy(y), dtype=np.float64)
         self._refuse(family, y)
         w = admit_weights(self, sample_weight, mu[:, None])
         null = float(w @ family.half_deviance(y, np.full(len(y), np.average(y, weights=w))))
@@ -245,6 +251,7 @@ class LikelihoodRegressor(Regressor):
             return
         bad = ~family.is_possible(y)
         if bad.any():
+            bad, y = to_numpy(bad), to_numpy(y)
             ends = f"{'[' if family.low_included else '('}{family.low:g}, {family.high:g}]"
             raise ValueError(
                 f"{type(self).__name__}: Some value(s) of y are out of the valid range {ends} of the family "
@@ -333,9 +340,14 @@ def _likelihood(risk: EmpiricalRisk, found: Minimum, family: Family, link: Link,
     count, d = float(risk.s.sum()), risk.design.X.shape[1]
     estimate, information = intercept_first(risk, found.x, H)
 
+    def means_of(risk: EmpiricalRisk) -> tuple[Array, ...]:
+        """Means, weights and targets, as arrays of NumPy: one number per row of a tensor too."""
+        eta, s, y = (to_numpy(part) for part in (risk.design.predictor(found.x), risk.s, risk.y))
+        return link.inverse(eta), s, y
+
     def pearson(risk: EmpiricalRisk) -> float:
-        mu = link.inverse(risk.design.predictor(found.x))
-        return float(risk.s @ ((risk.y - mu) ** 2 / family.variance(mu)))
+        mu, s, y = means_of(risk)
+        return float(s @ ((y - mu) ** 2 / family.variance(mu)))
 
     dof = count - risk.design.size
     phi = 1.0
@@ -344,8 +356,8 @@ def _likelihood(risk: EmpiricalRisk, found: Minimum, family: Family, link: Link,
     mean = weighted_mean(risk.y, risk.s)
 
     def densities(risk: EmpiricalRisk) -> tuple[float, ...]:
-        means = link.inverse(risk.design.predictor(found.x)), np.full(len(risk.y), mean)
-        return tuple(float(risk.s @ family.log_density(risk.y, m, phi)) for m in means)
+        mu, s, y = means_of(risk)
+        return tuple(float(s @ family.log_density(y, m, phi)) for m in (mu, np.full(len(y), mean)))
 
     log_likelihood = null = np.nan
     if phi != 0.0:  # if every target is fitted exactly there is no noise, and no density

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
+from fivefold.core.numerics.arrays import is_tensor, namespace
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Codes, Doubles, Matrix, Vector
 
@@ -16,6 +17,9 @@ def one_vs_rest_targets(codes: Codes, K: int) -> list[Doubles]:
 
 def class_probabilities(eta: Array) -> Matrix:
     """(n, K) from log odds (n,) or predictors (n, K)."""
+    if is_tensor(eta):
+        xp = namespace(eta)
+        return eta.softmax(dim=1) if eta.ndim == 2 else xp.stack([(-eta).sigmoid(), eta.sigmoid()], axis=1)
     if eta.ndim == 1:
         return np.column_stack([expit(-eta), expit(eta)])
     out = np.empty_like(eta)

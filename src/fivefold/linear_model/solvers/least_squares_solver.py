@@ -31,10 +31,12 @@ from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
 from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks, sum_pairs
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, namespace, to_device_of, to_numpy
 from fivefold.core.numerics.double_double import DoubleDouble, to_double_double
 from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.numerics.products import centred_blocks, centred_operator
 from fivefold.core.numerics.table_moments import CrossMoments, cross_moments
+from fivefold.core.numerics.tensors import cross_sums, on_host, row_cuts
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
 from fivefold.core.types import Array, Matrix, Table, Vector
 
@@ -78,6 +80,8 @@ def least_squares(X: Table, Y: Array, w: Array | None, centred: bool) -> LeastSq
         return _by_lsqr(X, Y, w, centred)
     chunked = is_chunked(X)
     small = n * (d + 1) * Y.shape[1] <= MAX_ENTRIES_EXTENDED and not issparse(X) and not chunked
+    if small:
+        X, Y, w = map(to_numpy, (X, Y, w))
     if n > d:
         moments = cross_moments(X, Y, w)
         if not np.isfinite(moments.mean).all():
@@ -90,6 +94,7 @@ def least_squares(X: Table, Y: Array, w: Array | None, centred: bool) -> LeastSq
         if chunked or n * d > MAX_DENSE_ENTRIES:
             return _by_axes(X, Y, w, centred)
         X = X.toarray()
+    X, Y, w = map(to_numpy, (X, Y, w))
     return _by_qr(X.astype(np.float64, copy=False), Y, w, centred, small, np.finfo(X.dtype).eps)
 
 
@@ -157,6 +162,9 @@ def _residuals(X: Table, Y: Array, w: Array | None, m: CrossMoments, W: Array) -
         S = E if w is None else w[:, None] * E
         return X.T @ S - np.outer(m.mean, S.sum(axis=0)), np.einsum("ij,ij->j", S, E)
 
+    if is_tensor(X):
+        return _residuals_of_tensor(X, Y, w, m, W)
+
     def part(lo: int, hi: int) -> tuple[Array, Array]:
         products, squares = np.zeros_like(W), np.zeros(W.shape[1])
         for a, b, Z in centred_blocks(X, m.mean, lo, hi):
@@ -168,6 +176,21 @@ def _residuals(X: Table, Y: Array, w: Array | None, m: CrossMoments, W: Array) -
 
     parts = map_parts(part, len(X))
     return reduce(np.add, (p for p, _ in parts)), reduce(np.add, (s for _, s in parts))
+
+
+def _residuals_of_tensor(
+    X: AnyArray, Y: AnyArray, w: AnyArray | None, m: CrossMoments, W: Matrix
+) -> tuple[Array, Array]:
+    """The same on the device of X, in float64 whatever its type: corrections need the digits."""
+    double = namespace(X).float64
+    mean, offset, coef = (to_device_of(part, X) for part in (m.mean, m.offset, W))
+    products, squares = 0.0, 0.0
+    for a, b in row_cuts(X, 4 * (X.shape[1] + W.shape[1])):
+        Z = X[a:b].to(double) - mean
+        E = Y[a:b].to(double) - offset - Z @ coef
+        S = E if w is None else w[a:b, None].to(double) * E
+        products, squares = products + cross_sums(Z, S), squares + (S * E).sum(dim=0)
+    return on_host(products), on_host(squares)
 
 
 def _by_qr(X: Array, Y: Array, w: Array | None, centred: bool, small: bool, eps: float) -> LeastSquaresSolution:

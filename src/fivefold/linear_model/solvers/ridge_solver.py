@@ -25,6 +25,7 @@ from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
 from fivefold.core.chunks.chunked_array import is_chunked
+from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.numerics.products import centred_operator, cross_product
 from fivefold.core.numerics.table_moments import cross_moments
@@ -71,6 +72,7 @@ def by_svd(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> 
     """From the singular values of Z; where alpha is zero, the shortest least squares solution."""
     if is_chunked(X):
         return _by_axes(X, Y, w, alpha, centred)
+    X, Y, w = map(to_numpy, (X, Y, w))
     if issparse(X):
         if X.shape[0] * X.shape[1] > MAX_DENSE_ENTRIES:
             return _by_lsqr(X, Y, w, alpha, centred)

@@ -22,6 +22,7 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.numerics.arrays import numpy_dtype
 from fivefold.core.types import Array, Matrix, Table, Vector, Weights
 from fivefold.linear_model.base import LinearClassifier, LinearModel
 from fivefold.optim.design import Design
@@ -212,7 +213,7 @@ def linear_from_outputs(x: Matrix, design: Design, n_iter: int, *, one: bool = F
 
 def linear_from_risk(risk: EmpiricalRisk, x: Vector, dtype: DTypeLike, passes: int) -> LinearModel:
     """The learned value for the free coefficients of a classifier's risk, one row of `coef` per output."""
-    W, design = np.atleast_2d(risk.coefficient_matrix(x)), risk.design
+    W, design, dtype = np.atleast_2d(risk.coefficient_matrix(x)), risk.design, numpy_dtype(dtype)
     w, b = design.split(W)
     count = np.array([passes], dtype=np.int32)
     if design.centre is None:

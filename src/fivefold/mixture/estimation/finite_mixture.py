@@ -21,13 +21,18 @@ import numpy as np
 from scipy.special import xlogy
 
 from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks, sum_pairs
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, namespace, plus_row
 from fivefold.core.numerics.softmax import softmax
+from fivefold.core.numerics.tensors import one_hot, row_cuts
 from fivefold.core.parallel import column_blocks, map_parts, scratch
 from fivefold.core.types import Codes, Indices, Mask, Matrix, Rng, Vector, Weights
 from fivefold.distributions.family import Family, FamilyMembers, FamilyStats, sum_stats
+from fivefold.distributions.gaussian import Gaussian
+from fivefold.distributions.statistics.tensor_mixture_step import gaussian_step
 from fivefold.inference.em import CollapseError
 
 LOG_ZERO = -1e290  # the logarithm of zero in place of -inf, for loops that assume finite numbers
+TENSOR_LOG_ZERO = -1e30  # the same for tensors, of which some are float32
 MIN_COMPONENT_SHARE = 1e-12  # a component with less than this share of all weight counts as one without rows
 
 
@@ -38,6 +43,10 @@ class Assignment(Protocol):
         """Fill out (K, m) with the weights of the rows in each component; return the objective. L is overwritten."""
         ...
 
+    def assign_tensor(self, L: AnyArray, v: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """The weights (m, K) and the objective of rows of a tensor, from L (m, K)."""
+        ...
+
     def slack(self, L: Matrix, after: Matrix, v: Weights, rows: slice) -> float:
         """The objective under `after`, less its bound by the assignment under L."""
         ...
@@ -46,6 +55,10 @@ class Assignment(Protocol):
 @dataclass(frozen=True)
 class SoftAssignment:
     """Each row to every component, by its posterior probability."""
+
+    def assign_tensor(self, L: AnyArray, v: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Weights (m, K) of rows in the components, and the objective, on the device of L (m, K)."""
+        return L.softmax(dim=1).mul_(v[:, None]), (v * L.logsumexp(dim=1)).sum(dtype=namespace(L).float64)
 
     def assign(self, L: Matrix, v: Weights, rows: slice, out: Matrix) -> float:
         return softmax(L, v, out)
@@ -59,6 +72,11 @@ class SoftAssignment:
 @dataclass(frozen=True)
 class HardAssignment:
     """Each row to its likeliest component alone."""
+
+    def assign_tensor(self, L: AnyArray, v: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """As for SoftAssignment."""
+        top, best = L.max(dim=1)
+        return one_hot(best, L.shape[1], L, v), (v * top).sum(dtype=namespace(L).float64)
 
     def assign(self, L: Matrix, v: Weights, rows: slice, out: Matrix) -> float:
         best, line = L.argmax(axis=0), np.arange(L.shape[1])
@@ -77,6 +95,9 @@ class RestrictedAssignment:
 
     allowed: Mask  # (n, K)
     rule: Assignment  # among the allowed components
+
+    def assign_tensor(self, L: AnyArray, v: AnyArray) -> tuple[AnyArray, AnyArray]:
+        raise TypeError("known components are fitted on the host")
 
     def assign(self, L: Matrix, v: Weights, rows: slice, out: Matrix) -> float:
         return self.rule.assign(self._masked(L, rows), v, rows, out)
@@ -105,6 +126,9 @@ class FiniteMixture:
         """Statistics under the responsibilities, and log-likelihood plus log prior."""
         if is_chunked(X):
             stats, value = sum_over_chunks(replace(self, prior=None, share=0.0).expect, X, w, merge=sum_pairs)
+            return stats, value + self._log_prior()
+        if is_tensor(X):
+            stats, value = self._expect_of_tensor(X, w)
             return stats, value + self._log_prior()
 
         def part(lo: int, hi: int) -> tuple[FamilyStats, float]:
@@ -148,6 +172,9 @@ class FiniteMixture:
 
     def posterior(self, X: Matrix) -> tuple[Matrix, Vector]:
         """Responsibilities (n, K) and log evidence (n,)."""
+        if is_tensor(X):
+            L = self._joint_of_tensor(X)
+            return L.softmax(dim=1), L.logsumexp(dim=1).masked_fill_(L.amax(dim=1) <= TENSOR_LOG_ZERO, -np.inf)
         R, evidence = np.empty((len(X), len(self.weights)), X.dtype), np.empty(len(X), X.dtype)
 
         def part(lo: int, hi: int) -> None:
@@ -174,11 +201,33 @@ class FiniteMixture:
 
     def _joint(self, Z: Matrix) -> Matrix:
         """log pi_k p_k(z) (K, m) for the points in the columns of Z, finite."""
-        with np.errstate(divide="ignore"):
-            shift = np.maximum(np.log(self.weights), LOG_ZERO)
-        L: Matrix = self.components.log_prob_columns(Z, shift, scratch("joint", len(self.weights), Z.shape[1]))
+        L: Matrix = self.components.log_prob_columns(
+            Z, self._log_weights(), scratch("joint", len(self.weights), Z.shape[1])
+        )
         np.maximum(L, LOG_ZERO, out=L)
         return L
+
+    def _expect_of_tensor(self, X: AnyArray, w: AnyArray) -> tuple[FamilyStats, float]:
+        """The E-step on the device of X, a run of rows at a time; the sums come to the host once for each run."""
+        if isinstance(self.family, Gaussian) and isinstance(self.rule, SoftAssignment):
+            members, by_column = self.components, self.family.structure.by_column
+            found = gaussian_step(members.mean, members.covariance, self._log_weights(), X, w, by_column)
+            if found is not None:
+                return found
+        parts, value = [], 0.0
+        for a, b in row_cuts(X, 4 * (len(self.weights) + X.shape[1])):
+            R, gained = self.rule.assign_tensor(self._joint_of_tensor(X[a:b]), w[a:b].to(X.dtype))
+            parts.append(self.family.stats(X[a:b], R))
+            value += float(gained)
+        return sum_stats(parts), value
+
+    def _joint_of_tensor(self, X: AnyArray) -> AnyArray:
+        """log pi_k p_k(x) (m, K) for the rows of a tensor, finite."""
+        return plus_row(self.components.log_prob(X), self._log_weights()).clamp_(min=TENSOR_LOG_ZERO)
+
+    def _log_weights(self) -> Vector:
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(self.weights), LOG_ZERO)
 
     def _log_prior(self) -> float:
         value = 0.0 if self.prior is None else float(self.components.expected_log_prob(self.prior).sum())

@@ -24,6 +24,7 @@ from fivefold.core.chunks.chunked_array import (
     sum_over_chunks,
     uniform_by_row,
 )
+from fivefold.core.numerics.arrays import is_tensor, to_device_of, to_numpy
 from fivefold.core.types import Indices, Mask, Matrix, Rng, Weights
 from fivefold.distributions.family import GroupWeights, RowWeights
 from fivefold.distributions.gaussian import Diagonal, Gaussian
@@ -51,7 +52,8 @@ def kmeans_start(points: AnyPoints, K: int, rng: Rng) -> GroupWeights:
         return _nearest(points, found.centres)
     seeds = points.rows_as_given(plusplus_seeds(points, K, rng))
     clusters = alternate_updates(points, seeds, KMEANS_TOL * points.variance, KMEANS_MAX_ITER)
-    return GroupWeights(clusters.labels.astype(np.int64), points.w, K)
+    labels = clusters.labels
+    return GroupWeights(labels.long() if is_tensor(labels) else labels.astype(np.int64), points.w, K)
 
 
 def seeds_start(points: AnyPoints, K: int, rng: Rng) -> GroupWeights:
@@ -70,7 +72,7 @@ def random_start(points: AnyPoints, K: int, rng: Rng) -> Matrix:
     if isinstance(points, ChunkedPoints):
         return random_shares(points.w, K, int(rng.randint(2**31 - 1)))
     rank = _ranks(points)
-    R = rng.uniform(size=(int(rank.max()) + 1, K))[rank]  # (n, K)
+    R = to_device_of(rng.uniform(size=(int(rank.max()) + 1, K)), points.table)[rank]  # (n, K)
     return R * (points.w / R.sum(axis=1))[:, None]
 
 
@@ -110,7 +112,9 @@ def labelled_start(R: RowWeights, points: Points, allowed: Mask) -> GroupWeights
 
 
 def mean_imputed(X: Matrix, w: Weights) -> Matrix:
-    """X in float64, with missing entries replaced by the mean of their column."""
+    """X in float64, with missing entries replaced by the mean of their column; a tensor, which has none, as it is."""
+    if is_tensor(X):
+        return X
     if is_chunked(X):
         mean = sum_over_chunks(Gaussian(Diagonal()).stats, X, w[:, None]).mean[0]
         filled: Any = X
@@ -124,11 +128,11 @@ def mean_imputed(X: Matrix, w: Weights) -> Matrix:
 
 def _ranks(points: Points) -> Indices:
     """The place of each row among the distinct rows in canonical order (n,)."""
-    Z = points.table[points.order]
+    Z, order = to_numpy(points.table[points.order]), to_numpy(points.order)
     fresh = np.concatenate([[False], (Z[1:] != Z[:-1]).any(axis=1)])
     rank = np.empty(points.n, dtype=np.int64)
-    rank[points.order] = np.cumsum(fresh)
-    return rank
+    rank[order] = np.cumsum(fresh)
+    return to_device_of(rank, points.table)
 
 
 def random_shares(w: Any, K: int, seed: int) -> Any:

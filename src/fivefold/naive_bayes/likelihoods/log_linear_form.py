@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
+from fivefold.core.numerics.arrays import plus_row
 from fivefold.core.numerics.products import product
 from fivefold.core.types import Matrix, Table, Vector
 from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes
@@ -70,7 +71,7 @@ class LogLinearNB(LearnedPriorMixin, NaiveBayes):
         return eta, self.model_.log_prior - members.log_normaliser(eta)
 
     def _joint_log_prob(self, X: Table) -> Matrix:
-        return self.model_.members.linear_scores(X) + self.model_.log_prior
+        return plus_row(self.model_.members.linear_scores(X), self.model_.log_prior)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from fivefold.core.numerics.arrays import AnyArray
 from fivefold.core.types import Array, Target, Weights
 
 LossKind = Literal["margin", "regression", "likelihood", "classes"]
@@ -41,6 +42,12 @@ class Loss(ABC):
     def inverse_link(self, eta: Array) -> Array:
         """What the predictor predicts: the mean of the target, or a probability."""
         return eta
+
+    def tensor_terms(self, y: AnyArray, eta: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Losses and slopes (m, 1) of targets (m,) and predictors (m, 1), all tensors; in float64, as for arrays."""
+        y, exact = y[:, None].double(), eta.double()
+        slope: AnyArray = self.slope(y, exact)
+        return self.value(y, exact), slope.to(eta.dtype)
 
     def weighted_sum(self, y: Target, eta: Array, s: Weights, slope: Array) -> float:
         """sum of s loss(y, eta); fills `slope` with s loss'(y, eta) and may overwrite eta."""

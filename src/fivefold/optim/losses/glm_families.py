@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, gammaln, logit, ndtr, ndtri, xlogy
+from scipy.special import gammaln, logit, ndtri
 
 from fivefold.core.types import Array, Mask, Target
 from fivefold.optim.losses.base import ROOT_2PI, Loss
+from fivefold.optim.losses.elementwise import at_least, clipped, expit, library, log_one_plus_exp, ndtr, xlogy
 from fivefold.optim.losses.likelihood_losses import GammaLoss, PoissonLoss
 from fivefold.optim.losses.tweedie_density import log_density_at_mean
 
@@ -58,7 +59,7 @@ class IdentityLink(Link):
         return eta
 
     def inverse_derivative(self, eta: Array) -> Array:
-        return np.ones_like(eta)
+        return library(eta).ones_like(eta)
 
     def link(self, mu: Array) -> Array:
         return mu
@@ -69,7 +70,7 @@ class LogLink(Link):
     """eta = ln mu."""
 
     def inverse(self, eta: Array) -> Array:
-        return np.exp(np.clip(eta, -700.0, 700.0))
+        return library(eta).exp(clipped(eta, -700.0, 700.0))
 
     def inverse_derivative(self, eta: Array) -> Array:
         return self.inverse(eta)
@@ -100,7 +101,7 @@ class ProbitLink(Link):
         return ndtr(eta)
 
     def inverse_derivative(self, eta: Array) -> Array:
-        return np.exp(-0.5 * np.square(eta)) / ROOT_2PI
+        return library(eta).exp(-0.5 * eta**2) / ROOT_2PI
 
     def link(self, mu: Array) -> Array:
         return ndtri(mu)
@@ -111,11 +112,11 @@ class CloglogLink(Link):
     """mu = 1 - e^(-e^eta)."""
 
     def inverse(self, eta: Array) -> Array:
-        return -np.expm1(-np.exp(np.clip(eta, -700.0, 700.0)))
+        return -library(eta).expm1(-library(eta).exp(clipped(eta, -700.0, 700.0)))
 
     def inverse_derivative(self, eta: Array) -> Array:
-        e = np.clip(eta, -700.0, 6.5)  # beyond it the derivative is below 1e-288
-        return np.exp(e - np.exp(e))
+        e, exp = clipped(eta, -700.0, 6.5), library(eta).exp  # beyond it the derivative is below 1e-288
+        return exp(e - exp(e))
 
     def link(self, mu: Array) -> Array:
         return np.log(-np.log1p(-mu))
@@ -129,10 +130,10 @@ class PowerLink(Link):
 
     def inverse(self, eta: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(eta > 0, np.power(np.maximum(eta, TINY), 1 / self.power), np.nan)
+            return library(eta).where(eta > 0, at_least(eta, TINY) ** (1 / self.power), np.nan)
 
     def inverse_derivative(self, eta: Array) -> Array:
-        return np.power(np.maximum(eta, TINY), 1 / self.power - 1) / self.power
+        return at_least(eta, TINY) ** (1 / self.power - 1) / self.power
 
     def link(self, mu: Array) -> Array:
         return np.power(mu, self.power)
@@ -171,7 +172,7 @@ class NormalFamily(Family):
     canonical = IdentityLink()
 
     def variance(self, mu: Array) -> Array:
-        return np.ones_like(mu)
+        return library(mu).ones_like(mu)
 
     def half_deviance(self, y: Target, mu: Array) -> Array:
         return 0.5 * (y - mu) ** 2
@@ -209,15 +210,15 @@ class BinomialFamily(Family):
     low_included = True
 
     def variance(self, mu: Array) -> Array:
-        mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
+        mu = clipped(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return mu * (1 - mu)
 
     def half_deviance(self, y: Target, mu: Array) -> Array:
-        mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
+        mu = clipped(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return xlogy(y, y / mu) + xlogy(1 - y, (1 - y) / (1 - mu))
 
     def log_density(self, y: Target, mu: Array, phi: float) -> Array:
-        mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
+        mu = clipped(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return xlogy(y, mu) + xlogy(1 - y, 1 - mu)
 
 
@@ -232,7 +233,7 @@ class GammaFamily(Family):
         return mu**2
 
     def half_deviance(self, y: Target, mu: Array) -> Array:
-        return (y - mu) / mu - np.log(y / mu)
+        return (y - mu) / mu - library(mu).log(y / mu)
 
     def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         return (np.log(y / (phi * mu)) - y / mu) / phi - np.log(y) - gammaln(1 / phi)
@@ -271,12 +272,12 @@ class TweedieFamily(Family):
         return self.power < 2
 
     def variance(self, mu: Array) -> Array:
-        return np.power(mu, self.power)
+        return mu**self.power
 
     def half_deviance(self, y: Target, mu: Array) -> Array:
         p = self.power
-        y_part = np.power(np.maximum(y, 0.0), 2 - p) / ((1 - p) * (2 - p))
-        return y_part - y * np.power(mu, 1 - p) / (1 - p) + np.power(mu, 2 - p) / (2 - p)
+        y_part = at_least(y, 0.0) ** (2 - p) / ((1 - p) * (2 - p))
+        return y_part - y * mu ** (1 - p) / (1 - p) + mu ** (2 - p) / (2 - p)
 
     def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         """Exact for powers above 1, by `tweedie_density`; NaN for negative powers."""
@@ -299,8 +300,9 @@ class DevianceLoss(Loss):
     def value(self, y: Target, eta: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             mu = self.link.inverse(eta)
-            inside = np.isfinite(mu) & (mu > self.family.low) & (mu < np.inf)
-            return np.where(inside, self.family.half_deviance(y, np.where(inside, mu, 1.0)), np.inf)
+            xp = library(mu)
+            inside = xp.isfinite(mu) & (mu > self.family.low) & (mu < np.inf)
+            return xp.where(inside, self.family.half_deviance(y, xp.where(inside, mu, 1.0)), np.inf)
 
     def slope(self, y: Target, eta: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -310,7 +312,8 @@ class DevianceLoss(Loss):
     def curvature(self, y: Target, eta: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             mu = self.link.inverse(eta)
-            return np.nan_to_num(self.link.inverse_derivative(eta) ** 2 / self.family.variance(mu), posinf=1e300)
+            bend = self.link.inverse_derivative(eta) ** 2 / self.family.variance(mu)
+            return library(bend).nan_to_num(bend, posinf=1e300)
 
     def inverse_link(self, eta: Array) -> Array:
         return self.link.inverse(eta)
@@ -324,7 +327,7 @@ class BinomialLogitLoss(Loss):
     max_curvature = 0.25
 
     def value(self, y: Target, eta: Array) -> Array:
-        return np.logaddexp(0.0, eta) - y * eta
+        return log_one_plus_exp(eta) - y * eta
 
     def slope(self, y: Target, eta: Array) -> Array:
         return expit(eta) - y
@@ -350,4 +353,4 @@ def deviance_loss(family: Family, link: Link) -> Loss:
 
 def fisher_weights(family: Family, link: Link, eta: Array) -> Array:
     """The expected curvature of each row."""
-    return np.asarray(DevianceLoss(family, link).curvature(np.zeros(()), eta))  # the same for every y
+    return DevianceLoss(family, link).curvature(np.zeros(()), eta)  # the same for every y

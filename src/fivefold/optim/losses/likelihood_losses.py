@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import softmax as stable_softmax
-from scipy.special import xlogy
 
-from fivefold.core.numerics.arrays import logsumexp
+from fivefold.core.numerics.arrays import AnyArray, is_tensor, logsumexp
 from fivefold.core.types import Array, Codes, Target, Weights
 from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.elementwise import library, xlogy
 from fivefold.optim.losses.loss_loops import gamma_terms, poisson_terms, softmax_terms
 
 
@@ -21,20 +21,20 @@ class PoissonLoss(Loss):
     kind = "likelihood"
 
     def value(self, y: Target, eta: Array) -> Array:
-        return np.exp(eta) - y * eta
+        return library(eta).exp(eta) - y * eta
 
     def slope(self, y: Target, eta: Array) -> Array:
-        return np.exp(eta) - y
+        return library(eta).exp(eta) - y
 
     def curvature(self, y: Target, eta: Array) -> Array:
-        return np.exp(eta)
+        return library(eta).exp(eta)
 
     def conjugate(self, y: Target, a: Array) -> Array:
         b = a + y
         return np.where(b >= 0, xlogy(np.maximum(b, 0), np.maximum(b, 0)) - b, np.inf)
 
     def inverse_link(self, eta: Array) -> Array:
-        return np.exp(eta)
+        return library(eta).exp(eta)
 
     def weighted_sum(self, y: Target, eta: Array, s: Weights, slope: Array) -> float:
         return poisson_terms(y, eta, s, slope)
@@ -47,16 +47,16 @@ class GammaLoss(Loss):
     kind = "likelihood"
 
     def value(self, y: Target, eta: Array) -> Array:
-        return y * np.exp(-eta) + eta
+        return y * library(eta).exp(-eta) + eta
 
     def slope(self, y: Target, eta: Array) -> Array:
-        return 1 - y * np.exp(-eta)
+        return 1 - y * library(eta).exp(-eta)
 
     def curvature(self, y: Target, eta: Array) -> Array:
-        return y * np.exp(-eta)
+        return y * library(eta).exp(-eta)
 
     def inverse_link(self, eta: Array) -> Array:
-        return np.exp(eta)
+        return library(eta).exp(eta)
 
     def weighted_sum(self, y: Target, eta: Array, s: Weights, slope: Array) -> float:
         return gamma_terms(y, eta, s, slope)
@@ -85,7 +85,14 @@ class SoftmaxLoss(Loss):
         return C
 
     def inverse_link(self, eta: Array) -> Array:
-        return stable_softmax(eta, axis=0)
+        return eta.softmax(dim=0) if is_tensor(eta) else stable_softmax(eta, axis=0)
+
+    def tensor_terms(self, y: AnyArray, eta: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Losses (m, 1) and slopes (m, K) of codes (m,) and predictors (m, K)."""
+        logs, right = eta.log_softmax(dim=1), y[:, None]
+        value = -logs.gather(1, right)
+        slope = logs.exp_()
+        return value, slope.scatter_(1, right, slope.gather(1, right) - 1)
 
     def weighted_sum(self, y: Codes, eta: Array, s: Weights, slope: Array) -> float:
         return softmax_terms(y, eta, s, slope)

@@ -6,10 +6,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcx, expit, log_ndtr, ndtr, xlogy
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from fivefold.core.types import Array, Target, Weights
 from fivefold.optim.losses.base import ROOT_2PI, Loss
+from fivefold.optim.losses.elementwise import at_least, expit, log_one_plus_exp, xlogy
 from fivefold.optim.losses.loss_loops import log_terms, squared_hinge_terms
 
 
@@ -47,7 +48,7 @@ class LogLoss(MarginLoss):
     max_curvature = 0.25
 
     def at(self, m: Array) -> Array:
-        return np.logaddexp(0.0, -m)
+        return log_one_plus_exp(-m)
 
     def slope_at(self, m: Array) -> Array:
         return -expit(-m)
@@ -92,10 +93,10 @@ class SquaredHingeLoss(MarginLoss):
     max_curvature = 2.0
 
     def at(self, m: Array) -> Array:
-        return np.maximum(1 - m, 0.0) ** 2
+        return at_least(1 - m, 0.0) ** 2
 
     def slope_at(self, m: Array) -> Array:
-        return -2 * np.maximum(1 - m, 0.0)
+        return -2 * at_least(1 - m, 0.0)
 
     def curvature_at(self, m: Array) -> Array:
         return 2.0 * (m < 1)

@@ -20,6 +20,7 @@ from scipy.linalg.lapack import dpotrf
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.chunks.chunked_array import is_chunked
+from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.types import Array, Indices
 from fivefold.optim.dual.box_dual import BoxDual, polish
 from fivefold.optim.dual.crammer_singer import CrammerSingerCoordinate, CrammerSingerDual
@@ -55,6 +56,8 @@ GAP_SHARE = 1e-5  # tol x this is the share of the value at zero allowed as dual
 
 def solve_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor | None) -> Minimum:
     """The coefficients, by the solver that suits the loss and the shape of the table."""
+    if is_tensor(risk.design.X) and risk.n_terms * risk.design.size**2 <= MAX_NEWTON_COST:
+        risk = risk.on_host()  # where a table this small is worked on sooner
     with one_blas_thread():  # on matrices of this size the threads of BLAS spin longer than they work
         if is_wide(risk):
             if not risk.loss.smooth and risk.n_terms <= MAX_ROWS_GRAM:
@@ -100,7 +103,8 @@ def _by_newton(risk: EmpiricalRisk, tol: float, max_iter: int, monitor: Monitor 
 
 def _fused(risk: EmpiricalRisk) -> EmpiricalRisk:
     """The same risk, with value and gradient in one compiled pass where there is one."""
-    if not isinstance(risk.loss, SquaredHingeLoss) or risk.design.sparse or is_chunked(risk):
+    whole = risk.design.sparse or is_chunked(risk) or is_tensor(risk.design.X)
+    if not isinstance(risk.loss, SquaredHingeLoss) or whole:
         return risk
     return SquaredHingeRisk(risk.loss, risk.design, risk.y, risk.s, risk.ridge)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fivefold.core.blas_threads import one_blas_thread
+from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
@@ -48,6 +49,7 @@ EXACT_TOL_FACTOR = 1e-3  # factor on tol where every row is in H: there the last
 NEWTON_TOL_FACTOR, NEWTON_TOL = 1e-4, 1e-10  # the same where H is taken at every point, down to this tol
 # times the root of the value: below this gradient a decrease is lost in rounding, and only Newton steps make progress
 ROUNDING_GRADIENT = 3e-8
+SINGLE_ROUNDING_GRADIENT = 3e-5  # the same for predictors in float32, as tensors of that type give them
 
 ToleranceRule = Callable[[float], float]
 
@@ -94,6 +96,8 @@ def minimise_risk(
     clipped to between 1e-4 and 1 per unit of weight. A step is a pass over the rows; `violation` is in standard errors.
     """
     x0 = np.array(x0, dtype=np.float64)
+    if is_tensor(risk.design.X) and _is_cheap(risk, len(x0)):
+        risk = risk.on_host()  # where a table this small is worked on sooner
     with one_blas_thread():
         if lasso is None and is_wide(risk):
             return minimise_in_span(
@@ -138,6 +142,8 @@ def _preconditioned(
     weight, stride, metric = float(risk.s.sum()), _stride(risk, len(x)), None
     final_tol, whole = tol * (EXACT_TOL_FACTOR if stride == 1 else 1.0), CachedObjective(risk)
     rounding = 0.0 if stride == 1 and _is_cheap(risk, len(x)) else ROUNDING_GRADIENT
+    if is_tensor(risk.design.X) and risk.design.X.element_size() == 4:
+        rounding = SINGLE_ROUNDING_GRADIENT
     if stride > 1:
         sample_minimum, value_before, metric, stride = _from_samples(scaling, risk, x, stride)
         if whole.value(sample_minimum) + scaling.penalty_value(sample_minimum) <= value_before:

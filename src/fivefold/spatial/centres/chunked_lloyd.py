@@ -41,6 +41,7 @@ from fivefold.spatial.centres.lloyd import (
 from fivefold.spatial.centres.seeding import plusplus_seeds
 from fivefold.spatial.points import Points, squared_norms
 from fivefold.spatial.row_loops import DenseRows
+from fivefold.spatial.tensor_points import AnyPoints, memory_points
 
 SEED_ROUNDS = 3  # passes of k-means|| that draw rows
 ROWS_PER_SEED = 2  # rows that each of them draws, per seed wanted
@@ -81,9 +82,9 @@ class ChunkedPoints:
         return self.table.map(lambda X: nearest_centres(X, C).astype(np.int64))
 
 
-def points_of(X: Any, w: Any) -> Points | ChunkedPoints:
-    """The rows of a table, in chunks or in memory."""
-    return ChunkedPoints.of(X, w) if is_chunked(X) else Points.of(X, w)
+def points_of(X: Any, w: Any) -> AnyPoints:
+    """The rows of a table, in chunks, in memory or on a device."""
+    return ChunkedPoints.of(X, w) if is_chunked(X) else memory_points(X, w)
 
 
 def chunked_seeds(points: ChunkedPoints, K: int, rng: Rng) -> Matrix:

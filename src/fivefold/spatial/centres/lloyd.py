@@ -16,16 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Codes, Indices, Matrix, Table, Vector, Weights
+from fivefold.spatial.centres.tensor_lloyd import TensorAssignment, nearest_of_tensor
 from fivefold.spatial.points import Points, Precision, rows_per_part, squared_norms
 from fivefold.spatial.row_loops import ROW_LANES, squared_distance, transfer_row
+from fivefold.spatial.tensor_points import AnyPoints, TensorPoints, memory_points
 
 BOUND_SAFETY = 1 - 1e-9  # share of a bound that is relied on: the rest covers rounding
 TIE_RATIO = 1 - 1e-12  # a later centre wins only if its squared distance is below this share of the smallest so far
@@ -37,7 +40,8 @@ MAX_DIRECT_DIFFERENCES = 2**14  # up to this many coordinates to subtract, a pla
 
 StopReason = Literal["converged", "max_iter", "stopped", "interrupted"]
 # From the assignment and the centres (K, d): new centres, the objective, and whether they are the best for it.
-CentreUpdate: TypeAlias = Callable[["ClusterAssignment", Matrix], tuple[Matrix, float, bool]]
+CentreUpdate: TypeAlias = Callable[[Any, Matrix], tuple[Matrix, float, bool]]
+AnyAssignment: TypeAlias = Any  # ClusterAssignment of arrays or TensorAssignment of tensors
 Monitor: TypeAlias = Callable[[Matrix, float], bool]
 
 
@@ -238,7 +242,7 @@ class ClusterAssignment:
         return float(squares.sum())
 
 
-def mean_update(groups: ClusterAssignment, C: Matrix) -> tuple[Matrix, float, bool]:
+def mean_update(groups: AnyAssignment, C: Matrix) -> tuple[Matrix, float, bool]:
     """The mean of each cluster, and the sum of squares about them; an empty one takes the mean of the heaviest."""
     filled, weight = groups.members > 0, groups.weight
     if filled.all():
@@ -253,11 +257,11 @@ def mean_update(groups: ClusterAssignment, C: Matrix) -> tuple[Matrix, float, bo
 
 def lloyd(X: Table, w: Weights, start: Matrix, tol: float, max_iter: int) -> LloydResult:
     """Alternate assignment and weighted means until no label changes or the squared moves sum to at most `tol`."""
-    return alternate_updates(Points.of(X, w), start, tol, max_iter)
+    return alternate_updates(memory_points(X, w), start, tol, max_iter)
 
 
 def alternate_updates(
-    points: Points,
+    points: AnyPoints,
     start: Matrix,
     tol: float,
     max_iter: int,
@@ -268,7 +272,7 @@ def alternate_updates(
 
     `monitor(centres, objective)` may return True to stop. Ctrl-C keeps the last complete step.
     """
-    C, groups = points.centred(start), ClusterAssignment(points, len(start))
+    C, groups = points.centred(start), _assignment(points, len(start))
     history: list[float] = []
     reason: StopReason | None = None
     step, refilled, optimal, shift = 0, 0, False, np.nan
@@ -291,20 +295,24 @@ def alternate_updates(
     except KeyboardInterrupt:
         if not history:
             raise
-        reason, groups = "interrupted", ClusterAssignment(points, len(C))  # a thread may still write to the old one
+        reason, groups = "interrupted", _assignment(points, len(C))  # a thread may still write to the old one
     groups.assign(C)
     return _result(groups, C, step, history, reason, shift)
 
 
+def _assignment(points: AnyPoints, K: int) -> AnyAssignment:
+    return (TensorAssignment if isinstance(points, TensorPoints) else ClusterAssignment)(points, K)
+
+
 def _result(
-    groups: ClusterAssignment, C: Matrix, step: int, history: list[float], reason: StopReason, shift: float
+    groups: AnyAssignment, C: Matrix, step: int, history: list[float], reason: StopReason, shift: float
 ) -> LloydResult:
-    squares, w = groups.squared_distances(C), groups.points.w
+    squares, w = groups.squared_distances(C), groups.points.w  # arrays, or tensors on one device
     return LloydResult(
         centres=C + groups.points.origin,
         labels=groups.labels,
         inertia=float(w @ squares),
-        cost=float(w @ np.sqrt(squares)),
+        cost=float(w @ squares**0.5),
         n_iter=step,
         history=tuple(history),
         reason=reason,
@@ -315,6 +323,9 @@ def _result(
 
 def nearest_centres(X: Table, C: Matrix) -> Codes:
     """The nearest centre of each row of X; of equally near ones the first."""
+    if is_tensor(X):
+        on_device = TensorPoints.of(X)
+        return nearest_of_tensor(on_device, on_device.centred(C))
     if not issparse(X) and X.shape[0] * C.size <= MAX_DIRECT_DIFFERENCES and C.shape[1:] == X.shape[1:]:
         labels = np.empty(X.shape[0], np.int32)
         _nearest(np.ascontiguousarray(X, np.float64), np.ascontiguousarray(C, np.float64), labels)
@@ -327,8 +338,8 @@ def nearest_centres(X: Table, C: Matrix) -> Codes:
 
 def nearest_distances(X: Table, C: Matrix) -> tuple[Codes, Vector]:
     """The nearest centre of each row of X, of equally near ones the first, and the squared distance to it."""
-    points = Points.of(X)
-    groups, C = ClusterAssignment(points, len(C)), points.centred(C)
+    points = memory_points(X)
+    groups, C = _assignment(points, len(C)), points.centred(C)
     groups.assign(C)
     return groups.labels, groups.squared_distances(C)
 

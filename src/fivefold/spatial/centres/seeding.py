@@ -12,9 +12,11 @@ import numpy as np
 
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Indices, Rng, Table, Weights
+from fivefold.spatial.centres.tensor_seeding import tensor_distinct_seeds, tensor_plusplus_seeds
 from fivefold.spatial.points import Points, rows_per_part
 from fivefold.spatial.row_loops import ROW_LANES, SEED_TRIAL_LOOPS
 from fivefold.spatial.row_sampling import draw_rows
+from fivefold.spatial.tensor_points import AnyPoints, TensorPoints
 
 FARTHEST = float(np.finfo(float).max)  # squared distance to the nearest seed while there is none
 PART_FACTOR = 4  # a part has this many times the rows of other loops: trials are so quick that starting a thread counts
@@ -26,8 +28,10 @@ def plusplus_rows(X: Table, w: Weights, K: int, rng: Rng, order: Indices | None 
     return plusplus_seeds(Points.of(X, w), K, rng, order)
 
 
-def plusplus_seeds(points: Points, K: int, rng: Rng, order: Indices | None = None) -> Indices:
+def plusplus_seeds(points: AnyPoints, K: int, rng: Rng, order: Indices | None = None) -> Indices:
     """K rows far apart, by greedy k-means++."""
+    if isinstance(points, TensorPoints):
+        return tensor_plusplus_seeds(points, K, rng)
     order = points.order if order is None else order
     n_trials = 2 + int(np.log(K))
     trials = _SeedTrials(points, n_trials)
@@ -39,8 +43,10 @@ def plusplus_seeds(points: Points, K: int, rng: Rng, order: Indices | None = Non
     return np.array(chosen)
 
 
-def distinct_seeds(points: Points, K: int, rng: Rng, order: Indices | None = None) -> Indices:
+def distinct_seeds(points: AnyPoints, K: int, rng: Rng, order: Indices | None = None) -> Indices:
     """K distinct rows, drawn by weight one after the other; rows repeat only if fewer than K are distinct."""
+    if isinstance(points, TensorPoints):
+        return tensor_distinct_seeds(points, K, rng)
     order = points.order if order is None else order
     mass = points.w.copy()
     chosen: list[int] = []

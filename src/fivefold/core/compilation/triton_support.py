@@ -1,0 +1,97 @@
+"""Fused kernels for CUDA: Triton, which comes with torch there, compiles them when they are first called.
+
+A kernel reads a run of rows once and does all its work on it, where torch's own functions would read it several times.
+Products in float32 are taken as three in TF32, which together keep the digits of float32. Without Triton, or without
+the C compiler that it calls, and for float64, torch's functions do the same work; the log says so once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import cache, cached_property, partial
+from types import FunctionType
+from typing import Any, cast
+
+from fivefold.core.numerics.arrays import AnyArray
+
+LOG = logging.getLogger("fivefold.core")
+KERNEL_DEVICES = ("cuda",)  # Triton's interpreter, for tests, has the CPU too
+MAX_KERNEL_COLUMNS = 64  # of a table whose rows a kernel holds: wider ones are left to torch's products
+WARPS = 4  # of 32 threads in a program
+STAGES = 2  # runs of rows that a program has under way: the next one is loaded while it works on this one
+MIN_SHARED_BYTES = 120_000  # of a multiprocessor's shared memory: what the largest kernels take
+PROGRAMS = 1056  # programs of a kernel, eight for each multiprocessor of a large device; each adds up its own sums
+
+
+tl: Any = None  # Triton's language, as kernels call it; imported with the first kernel
+
+
+class Kernel:
+    """A kernel that Triton compiles on its first call: `kernel[programs](*args)` runs that many programs of it.
+
+    Importing a module of kernels costs nothing, and needs no Triton.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function, self.__doc__, self.__module__ = (
+            cast(FunctionType, function),
+            function.__doc__,
+            function.__module__,
+        )
+
+    def __getitem__(self, programs: tuple[int, ...]) -> Callable[..., Any]:
+        return partial(self.compiled[programs], num_warps=WARPS, num_stages=STAGES)
+
+    @cached_property
+    def compiled(self) -> Any:  # Triton has no types
+        """The form that Triton makes."""
+        import triton
+        import triton.language
+
+        self.function.__globals__["tl"] = triton.language
+        return triton.jit(self.function)
+
+
+def kernel(function: Callable[..., None]) -> Kernel:
+    """Make a kernel of a function in Triton's language."""
+    return Kernel(function)
+
+
+def blocks(n: int, size: int) -> int:
+    """How many blocks of this size n rows fill."""
+    return -(-n // size)
+
+
+def has_kernels(X: AnyArray, columns: int = MAX_KERNEL_COLUMNS) -> bool:
+    """Can kernels work on this tensor, if they hold rows of at most so many columns?"""
+    if X.device.type not in KERNEL_DEVICES or X.element_size() != 4 or X.shape[1] > columns or not X.is_contiguous():
+        return False
+    return _triton_works(str(X.device))
+
+
+def padded(size: int) -> int:
+    """The next power of two, at least 16: the sizes that products in a kernel have."""
+    return max(16, 1 << (size - 1).bit_length())
+
+
+@cache
+def _triton_works(device: str) -> bool:
+    """Does Triton compile and run a kernel on this device?"""
+    try:
+        import torch
+
+        from fivefold.core.numerics.gram_kernels import gram_sums
+
+        if torch.cuda.is_available():  # Triton's interpreter has no device
+            found: Any = torch.cuda.get_device_properties(device)
+            shared = found.shared_memory_per_block_optin
+            if shared < MIN_SHARED_BYTES:
+                raise RuntimeError(f"{shared} bytes of shared memory are too few")
+
+        sums = gram_sums(torch.ones(64, 16, device=device), torch.zeros(16, device=device), None)[0]
+        works = bool((sums == 64).all())
+    except Exception as error:  # Triton, the compiler and the driver raise many kinds
+        LOG.info("fused kernels are not used on %s: %s: %s", device, type(error).__name__, error)
+        return False
+    return works

@@ -1,0 +1,53 @@
+"""Sums of Gaussian mixtures and classes on a CUDA tensor by fused kernels, a run of rows at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fivefold.core.compilation.triton_support import has_kernels
+from fivefold.core.numerics.arrays import AnyArray, like
+from fivefold.core.numerics.tensors import is_one, on_host, row_cuts
+from fivefold.core.types import Array, Matrix, Vector
+from fivefold.distributions.covariances.covariance_matrices import Covariance, FullCovariance, TiedCovariance
+from fivefold.distributions.covariances.gaussian_loops import LOG_2PI
+from fivefold.distributions.statistics.moments import GroupMoments, or_one
+
+
+def gaussian_step(
+    mean: Matrix, covariance: Covariance, log_weights: Vector, X: AnyArray, w: AnyArray, by_column: bool
+) -> tuple[GroupMoments, float] | None:
+    """Moments under the responsibilities, and the weighted log-likelihood; None where there are no kernels."""
+    if not has_kernels(X):
+        return None
+    from fivefold.distributions.covariances.gaussian_kernels import posterior_rows, scatter_sums
+
+    level = log_weights - 0.5 * (X.shape[1] * LOG_2PI + covariance.log_det)
+    levels, means, factors = like(np.maximum(level, -1e30), X), like(mean, X), like(_factors(mean, covariance), X)
+    v = None if is_one(w) else w.to(X.dtype)
+    sums: AnyArray = (0.0, 0.0, 0.0, 0.0)
+    for a, b in row_cuts(X, 2 * len(mean)):
+        R, gained = posterior_rows(X[a:b], factors, means, levels, None if v is None else v[a:b])
+        part = gained, *scatter_sums(X[a:b], means, R, by_column)
+        sums = tuple(total + more for total, more in zip(sums, part, strict=True))
+    value, weight, first, second = (on_host(total) for total in sums)
+    return about_means(on_host(means), weight, first, second), float(value)
+
+
+def _factors(mean: Matrix, covariance: Covariance) -> Array:
+    """P_k (K, d, d), or where columns are independent their diagonals (K, d)."""
+    if isinstance(covariance, FullCovariance):
+        return covariance.factor
+    if isinstance(covariance, TiedCovariance):
+        return np.broadcast_to(covariance.factor, (len(mean), *covariance.factor.shape))
+    factor = covariance.precision_factor
+    return factor if factor.ndim == 2 else np.repeat(factor[:, None], mean.shape[1], axis=1)
+
+
+def about_means(centre: Matrix, weight: Vector, first: Matrix, second: Array) -> GroupMoments:
+    """Moments of K groups from sums of r, r z and r z z' (K, d, d), or r z^2 (K, d), z = x - centre."""
+    shift = first / or_one(weight)[:, None]
+    mean = np.where(weight[:, None] > 0, centre + shift, 0.0)
+    if second.ndim == 3:
+        return GroupMoments(weight, weight, mean, second - first[:, :, None] * shift[:, None, :], weight)
+    count: Array = np.repeat(weight[:, None], mean.shape[1], axis=1)
+    return GroupMoments(weight, count, mean, np.maximum(second - first * shift, 0.0), count)

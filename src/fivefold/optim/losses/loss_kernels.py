@@ -1,0 +1,157 @@
+"""Sums of losses and of their gradients in one pass over a CUDA tensor in float32.
+
+risk_sums       one predictor per row: log, squared hinge, Poisson, gamma and binomial losses
+softmax_sums    K predictors per row
+"""
+
+from __future__ import annotations
+
+from fivefold.core.compilation.triton_support import PROGRAMS, blocks, kernel, padded, tl
+from fivefold.core.numerics.arrays import AnyArray
+
+LOSS_CODES = {"LogLoss": 0, "SquaredHingeLoss": 1, "PoissonLoss": 2, "GammaLoss": 3, "BinomialLogitLoss": 4}
+MAX_CLASSES = 64  # of softmax_sums
+
+
+def risk_sums(
+    loss: str, X: AnyArray, centre: AnyArray, w: AnyArray, b: AnyArray, y: AnyArray, s: AnyArray | None
+) -> AnyArray:
+    """The gradient (d,) of the sum of s loss(y, eta), that in the intercept, and the sum: (d + 2,) in float64.
+
+    s is None for ones.
+    """
+    import torch
+
+    n, d = X.shape
+    D = padded(d)
+    B = 4096 // D
+    P = min(PROGRAMS, blocks(n, B))
+    out = torch.empty((P, D + 2), dtype=torch.float64, device=X.device)
+    _risk[(P,)](X, centre, w, b, y, X if s is None else s, out, n, P, d, D, B, LOSS_CODES[loss], s is not None)
+    total = out.sum(dim=0)
+    return torch.cat([total[:d], total[D:]])
+
+
+def softmax_sums(
+    X: AnyArray, centre: AnyArray, W: AnyArray, b: AnyArray, y: AnyArray, s: AnyArray | None
+) -> tuple[AnyArray, AnyArray]:
+    """The sum of s softmax losses, and its gradient (K, d + 1), in float64, for coefficients W (K, d) and b (K,)."""
+    import torch
+
+    n, d = X.shape
+    K, D = len(W), padded(d)
+    G = padded(K)
+    B = 64 if D <= 64 else 32
+    P = min(PROGRAMS, blocks(n, B))
+    total = torch.empty((P,), dtype=torch.float64, device=X.device)
+    grad, level = X.new_empty((P, G, D)), X.new_empty((P, G))
+    _softmax[(P,)](X, centre, W, b, y, X if s is None else s, total, grad, level, n, P, d, K, D, G, B, s is not None)
+    grad = grad.sum(dim=0, dtype=torch.float64)[:K, :d]
+    return total.sum(), torch.cat([grad, level.sum(dim=0, dtype=torch.float64)[:K, None]], dim=1)
+
+
+@kernel
+def _risk(
+    X, centre, w, b, y, s, out, n, programs,
+    d: tl.constexpr, D: tl.constexpr, B: tl.constexpr, loss: tl.constexpr, weighted: tl.constexpr,
+):  # fmt: skip
+    pid = tl.program_id(0)
+    cols = tl.arange(0, D)
+    c = tl.load(centre + cols, mask=cols < d, other=0.0)
+    coef = tl.load(w + cols, mask=cols < d, other=0.0)
+    height = tl.load(b)
+    gradient, pull = tl.zeros((B, D), tl.float32), tl.zeros((B,), tl.float32)
+    total = tl.zeros((B,), tl.float64)
+    for i in range(pid, tl.cdiv(n, B), programs):
+        rows = (i * B + tl.arange(0, B)).to(tl.int64)
+        valid = rows < n
+        inside = valid[:, None] & (cols[None, :] < d)
+        z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
+        z = tl.where(inside, z - c[None, :], 0.0)
+        target = tl.load(y + rows, mask=valid, other=0.0)
+        eta = tl.sum(z * coef[None, :], 1) + height
+        if loss == 0:  # ln(1 + e^-m)
+            m = target * eta
+            e = tl.exp(-tl.abs(m))
+            value = tl.maximum(-m, 0.0) + tl.where(e > 1e-4, tl.log(1.0 + e), e)
+            slope = -target * tl.where(m > 0, e, 1.0) / (1.0 + e)
+        elif loss == 1:  # max(0, 1 - m)^2
+            short = tl.maximum(1.0 - target * eta, 0.0)
+            value = short * short
+            slope = -2.0 * target * short
+        elif loss == 2:  # e^eta - y eta
+            mean = tl.exp(eta)
+            value = mean - target * eta
+            slope = mean - target
+        elif loss == 3:  # y e^-eta + eta
+            ratio = target * tl.exp(-eta)
+            value = ratio + eta
+            slope = 1.0 - ratio
+        else:  # ln(1 + e^eta) - y eta
+            e = tl.exp(-tl.abs(eta))
+            value = tl.maximum(eta, 0.0) + tl.where(e > 1e-4, tl.log(1.0 + e), e) - target * eta
+            slope = tl.where(eta > 0, 1.0, e) / (1.0 + e) - target
+        if weighted:
+            v = tl.load(s + rows, mask=valid, other=0.0)
+            value, slope = value * v, slope * v
+        value, slope = tl.where(valid, value, 0.0), tl.where(valid, slope, 0.0)
+        total += value.to(tl.float64)
+        pull += slope
+        gradient += z * slope[:, None]
+    at = out + pid * (D + 2)
+    tl.store(at + cols, tl.sum(gradient, 0).to(tl.float64))
+    tl.store(at + D, tl.sum(pull).to(tl.float64))
+    tl.store(at + D + 1, tl.sum(total))
+
+
+@kernel
+def _softmax(
+    X, centre, W, level_at, y, s, out, grad, level, n, programs,
+    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, G: tl.constexpr, B: tl.constexpr, weighted: tl.constexpr,
+):  # fmt: skip
+    pid = tl.program_id(0)
+    cols, classes = tl.arange(0, D), tl.arange(0, G)
+    middle = tl.load(centre + cols, mask=cols < d, other=0.0)
+    held = (cols[:, None] < d) & (classes[None, :] < K)
+    coef = tl.load(W + classes[None, :] * d + cols[:, None], mask=held, other=0.0)
+    height = tl.load(level_at + classes, mask=classes < K, other=float("-inf"))
+    gradient, pull = tl.zeros((G, D), tl.float32), tl.zeros((G,), tl.float32)
+    total = tl.zeros((1,), tl.float64)
+    for i in range(pid, tl.cdiv(n, B), programs):
+        rows = (i * B + tl.arange(0, B)).to(tl.int64)
+        valid = rows < n
+        inside = valid[:, None] & (cols[None, :] < d)
+        z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
+        z = tl.where(inside, z - middle[None, :], 0.0)
+        eta = tl.dot(z, coef, input_precision="tf32x3") + height[None, :]
+        code = tl.load(y + rows, mask=valid, other=0)
+        right = code[:, None] == classes[None, :]
+        top = tl.max(eta, 1)
+        e = tl.exp(eta - top[:, None])
+        mass = tl.sum(e, 1)
+        value = tl.log(mass) + top - tl.sum(tl.where(right, eta, 0.0), 1)
+        slope = e / mass[:, None] - tl.where(right, 1.0, 0.0)
+        if weighted:
+            share = tl.load(s + rows, mask=valid, other=0.0)
+            value, slope = value * share, slope * share[:, None]
+        slope = tl.where(valid[:, None], slope, 0.0)
+        total += tl.sum(tl.where(valid, value, 0.0)).to(tl.float64)
+        pull += tl.sum(slope, 0)
+        a = z.to(tl.bfloat16)  # as in core.numerics.gram_kernels: three numbers in bfloat16 for one in float32
+        rest = z - a.to(tl.float32)
+        b = rest.to(tl.bfloat16)
+        c = (rest - b.to(tl.float32)).to(tl.bfloat16)
+        u = slope.to(tl.bfloat16)
+        left = slope - u.to(tl.float32)
+        v = left.to(tl.bfloat16)
+        t = tl.trans(u)
+        gradient = tl.dot(t, a, gradient)
+        gradient = tl.dot(t, b, gradient)
+        gradient = tl.dot(t, c, gradient)
+        t = tl.trans(v)
+        gradient = tl.dot(t, a, gradient)
+        gradient = tl.dot(t, b, gradient)
+        gradient = tl.dot(tl.trans((left - v.to(tl.float32)).to(tl.bfloat16)), a, gradient)
+    tl.store(out + pid + tl.arange(0, 1), total)
+    tl.store(level + pid * G + classes, pull)
+    tl.store(grad + pid * G * D + classes[:, None] * D + cols[None, :], gradient)
