@@ -13,15 +13,16 @@ from functools import cache, cached_property, partial
 from types import FunctionType
 from typing import Any, cast
 
-from fivefold.core.numerics.arrays import AnyArray
+from fivefold.core.numerics.arrays import AnyArray, namespace
+from fivefold.core.numerics.tensors import on_host
+from fivefold.core.types import Doubles
 
 LOG = logging.getLogger("fivefold.core")
 KERNEL_DEVICES = ("cuda",)  # Triton's interpreter, for tests, has the CPU too
 MAX_KERNEL_COLUMNS = 64  # of a table whose rows a kernel holds: wider ones are left to torch's products
-WARPS = 4  # of 32 threads in a program
 STAGES = 2  # runs of rows that a program has under way: the next one is loaded while it works on this one
 MIN_SHARED_BYTES = 120_000  # of a multiprocessor's shared memory: what the largest kernels take
-PROGRAMS = 1056  # programs of a kernel, eight for each multiprocessor of a large device; each adds up its own sums
+PROGRAMS = 2112  # programs of a kernel, sixteen for each multiprocessor of a large device; each adds up its own sums
 
 
 tl: Any = None  # Triton's language, as kernels call it; imported with the first kernel
@@ -34,14 +35,11 @@ class Kernel:
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
-        self.function, self.__doc__, self.__module__ = (
-            cast(FunctionType, function),
-            function.__doc__,
-            function.__module__,
-        )
+        self.function = cast(FunctionType, function)
+        self.__doc__, self.__module__ = function.__doc__, function.__module__
 
     def __getitem__(self, programs: tuple[int, ...]) -> Callable[..., Any]:
-        return partial(self.compiled[programs], num_warps=WARPS, num_stages=STAGES)
+        return partial(self.compiled[programs], num_stages=STAGES)
 
     @cached_property
     def compiled(self) -> Any:  # Triton has no types
@@ -56,6 +54,18 @@ class Kernel:
 def kernel(function: Callable[..., None]) -> Kernel:
     """Make a kernel of a function in Triton's language."""
     return Kernel(function)
+
+
+def warps(columns: int) -> int:
+    """Warps of 32 threads in a program that holds a square matrix: two, where its numbers fit their registers."""
+    return 2 if columns <= 32 else 4
+
+
+def host_sums(out: AnyArray, *more: AnyArray) -> Doubles:
+    """The sums (l,) of what each program wrote, out (programs, l), then further numbers: one copy to the host."""
+    xp = namespace(out)
+    parts = [out.sum(dim=0, dtype=xp.float64), *(part.reshape(-1).to(xp.float64) for part in more)]
+    return on_host(xp.cat(parts) if more else parts[0])
 
 
 def blocks(n: int, size: int) -> int:
@@ -89,7 +99,7 @@ def _triton_works(device: str) -> bool:
             if shared < MIN_SHARED_BYTES:
                 raise RuntimeError(f"{shared} bytes of shared memory are too few")
 
-        sums = gram_sums(torch.ones(64, 16, device=device), torch.zeros(16, device=device), None)[0]
+        sums = gram_sums(torch.ones(64, 16, device=device), torch.zeros(16, device=device), None).scatter
         works = bool((sums == 64).all())
     except Exception as error:  # Triton, the compiler and the driver raise many kinds
         LOG.info("fused kernels are not used on %s: %s: %s", device, type(error).__name__, error)

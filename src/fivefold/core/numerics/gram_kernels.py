@@ -10,43 +10,57 @@ taken: a'a + b'b + (a'b + a'c) + (a'b + a'c)'.
 
 from __future__ import annotations
 
-from fivefold.core.compilation.triton_support import PROGRAMS, blocks, kernel, padded, tl
-from fivefold.core.numerics.arrays import AnyArray, namespace
+from typing import NamedTuple
+
+from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl, warps
+from fivefold.core.numerics.arrays import AnyArray
+from fivefold.core.types import Doubles
+
+BLOCK = 64  # rows that a program works on at a time
 
 
-def gram_sums(X: AnyArray, centre: AnyArray, v: AnyArray | None) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
-    """Z^T Z (d, d), the sums of z (d,) and of v z (d,), and those of v and v^2 (2,), in float64; v (n,) may be None."""
+class GramSums(NamedTuple):
+    """Sums about a centre, on the host."""
+
+    scatter: Doubles  # (d, d) Z^T Z
+    first: Doubles  # (d,) of z
+    cross: Doubles  # (d,) of v z
+    once: float  # of v
+    twice: float  # of v^2
+    centre: Doubles  # (d,)
+
+
+def gram_sums(X: AnyArray, centre: AnyArray, v: AnyArray | None) -> GramSums:
+    """Z^T Z, and the sums of z, of v z, of v and of v^2; v (n,) may be None."""
     n, d = X.shape
     D = padded(d)
-    P = min(PROGRAMS, blocks(n, 64))
-    S, H, C, T = X.new_empty((P, D, D)), X.new_empty((P, D, D)), X.new_empty((P, 2, D)), X.new_empty((P, 2))
-    _gram[(P,)](X, centre, X if v is None else v, S, H, C, T, n, P, d, D, 64, v is not None)
-    double = namespace(X).float64
-    half, cross = H.sum(dim=0, dtype=double), C.sum(dim=0, dtype=double)[:, :d]
-    whole = S.sum(dim=0, dtype=double) + half + half.T
-    return whole[:d, :d], cross[0], cross[1], T.sum(dim=0, dtype=double)
+    P = min(PROGRAMS, blocks(n, BLOCK))
+    out = X.new_empty((P, 2 * D * D + 2 * D + 2))
+    _gram[(P,)](X, centre, X if v is None else v, out, n, P, d, D, BLOCK, v is not None, num_warps=warps(D))
+    sums = host_sums(out, centre)
+    S, H = sums[: 2 * D * D].reshape(2, D, D)
+    first, cross = sums[2 * D * D : 2 * D * D + 2 * D].reshape(2, D)
+    once, twice = sums[2 * D * D + 2 * D : 2 * D * D + 2 * D + 2]
+    return GramSums((S + H + H.T)[:d, :d], first[:d], cross[:d], float(once), float(twice), sums[-d:])
 
 
 def group_sums(
     X: AnyArray, centre: AnyArray, codes: AnyArray, w: AnyArray | None, K: int
-) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Sums of w z and of w z^2 (K, d), and of w (K,), by code, in float64; w is None for ones."""
+) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    """Sums of w z and of w z^2 (K, d), and of w (K,), by code, and the centre; w is None for ones."""
     n, d = X.shape
     D, G = padded(d), padded(K)
-    P = min(PROGRAMS, blocks(n, 64))
-    first, second, weight = X.new_empty((P, G, D)), X.new_empty((P, G, D)), X.new_empty((P, G))
-    _group[(P,)](X, centre, codes, X if w is None else w, first, second, weight, n, P, d, D, G, 64, w is not None)
-    double = namespace(X).float64
-    return (
-        first.sum(dim=0, dtype=double)[:K, :d],
-        second.sum(dim=0, dtype=double)[:K, :d],
-        weight.sum(dim=0, dtype=double)[:K],
-    )
+    P = min(PROGRAMS, blocks(n, BLOCK))
+    out = X.new_empty((P, 2 * G * D + G))
+    _group[(P,)](X, centre, codes, X if w is None else w, out, n, P, d, D, G, BLOCK, w is not None)
+    sums = host_sums(out, centre)
+    first, second = sums[: 2 * G * D].reshape(2, G, D)[:, :K, :d]
+    return first, second, sums[2 * G * D : 2 * G * D + K], sums[-d:]
 
 
 @kernel
 def _gram(
-    X, centre, V, S, H, C, T, n, programs,
+    X, centre, V, out, n, programs,
     d: tl.constexpr, D: tl.constexpr, B: tl.constexpr, targets: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
@@ -75,17 +89,20 @@ def _gram(
         gram = tl.dot(tl.trans(b), b, gram)
         half = tl.dot(turned, b, half)
         half = tl.dot(turned, c, half)
-    tl.store(S + pid * D * D + cols[:, None] * D + cols[None, :], gram)
-    tl.store(H + pid * D * D + cols[:, None] * D + cols[None, :], half)
-    tl.store(C + pid * 2 * D + cols, tl.sum(total, 0))
-    tl.store(C + pid * 2 * D + D + cols, tl.sum(cross, 0))
-    tl.store(T + pid * 2, tl.sum(once))
-    tl.store(T + pid * 2 + 1, tl.sum(twice))
+    at = out + pid.to(tl.int64) * (2 * D * D + 2 * D + 2)
+    square = cols[:, None] * D + cols[None, :]
+    tl.store(at + square, gram)
+    tl.store(at + D * D + square, half)
+    at += 2 * D * D
+    tl.store(at + cols, tl.sum(total, 0))
+    tl.store(at + D + cols, tl.sum(cross, 0))
+    tl.store(at + 2 * D, tl.sum(once))
+    tl.store(at + 2 * D + 1, tl.sum(twice))
 
 
 @kernel
 def _group(
-    X, centre, codes, w, first, second, weight, n, programs,
+    X, centre, codes, w, out, n, programs,
     d: tl.constexpr, D: tl.constexpr, G: tl.constexpr, B: tl.constexpr, weighted: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
@@ -120,6 +137,7 @@ def _group(
         two = tl.dot(members, a, two)
         two = tl.dot(members, b, two)
         two = tl.dot(members, (rest - b.to(tl.float32)).to(tl.bfloat16), two)
-    tl.store(first + pid * G * D + groups[:, None] * D + cols[None, :], one)
-    tl.store(second + pid * G * D + groups[:, None] * D + cols[None, :], two)
-    tl.store(weight + pid * G + groups, tl.sum(mass, 0))
+    at = out + pid.to(tl.int64) * (2 * G * D + G)
+    tl.store(at + groups[:, None] * D + cols[None, :], one)
+    tl.store(at + G * D + groups[:, None] * D + cols[None, :], two)
+    tl.store(at + 2 * G * D + groups, tl.sum(mass, 0))

@@ -89,12 +89,13 @@ def _sparse_moments(X: Sparse, w: Weights | None) -> TableMoments:
 
 def _tensor_moments(X: AnyArray, w: Weights | None) -> TableMoments:
     """Moments on the device of X, in float64: sums of runs of rows about the mean of a few, in the precision of X."""
-    xp, (centre, at_zero) = namespace(X), _tensor_origin(X)
     if w is None and has_kernels(X):
         from fivefold.core.numerics.gram_kernels import gram_sums
 
-        S, total, _, _ = gram_sums(X, centre, None)
-        return TableMoments(len(X), total / len(X) + centre, S - xp.outer(total, total / len(X)))
+        sums, n = gram_sums(X, X[:PILOT_ROWS].mean(dim=0), None), len(X)
+        S = sums.scatter - np.outer(sums.first, sums.first / n)
+        return TableMoments(n, to_device_of(sums.centre + sums.first / n, X), to_device_of(S, X))
+    xp, (centre, at_zero) = namespace(X), _tensor_origin(X)
     weight, total, S, w = 0.0, 0.0, 0.0, None if w is None else to_device_of(w, X)
     for a, b in row_cuts(X, 1 if at_zero and w is None else 2 * X.shape[1]):
         V = xp.ones((b - a, 1), dtype=X.dtype, device=X.device) if w is None else w[a:b, None].to(X.dtype) ** 0.5
@@ -203,13 +204,12 @@ def _part_cross(X: Array, Y: Target, root: Weights | None, lo: int, hi: int) -> 
 
 def _tensor_cross(X: AnyArray, Y: AnyArray, w: AnyArray | None) -> CrossMoments:
     """As `_tensor_moments`, with the targets beside the ones in one product; the sums are NumPy arrays."""
+    t = Y.shape[1]
+    if w is None and t == 1 and has_kernels(X):
+        return _kernel_cross(X, Y)
     xp, (centre, at_zero), target = namespace(X), _tensor_origin(X), Y[:PILOT_ROWS].mean(dim=0)
     sums: AnyArray = (0.0, 0.0, 0.0)
-    t = Y.shape[1]
-    fused = w is None and t == 1 and has_kernels(X)
-    if fused:
-        at_zero, sums = False, _kernel_cross(X, centre, Y[:, 0] - target)
-    for a, b in [] if fused else row_cuts(X, t + 1 if at_zero and w is None else 2 * X.shape[1] + t + 1):
+    for a, b in row_cuts(X, t + 1 if at_zero and w is None else 2 * X.shape[1] + t + 1):
         V = xp.ones((b - a, 1 + t), dtype=X.dtype, device=X.device)
         V[:, 1:] = Y[a:b] - target
         Z = X[a:b] if at_zero else X[a:b] - centre
@@ -218,26 +218,31 @@ def _tensor_cross(X: AnyArray, Y: AnyArray, w: AnyArray | None) -> CrossMoments:
         part = cross_sums(W, Z), cross_sums(V, W), cross_sums(V if v is None else V * v, V)
         sums = tuple(total + more for total, more in zip(sums, part, strict=True))
     S, C, G, centre, target = map(on_host, (*sums, centre, target))
+    return _from_sums(S, C, G, 0.0 * centre if at_zero else centre, target)
+
+
+def _kernel_cross(X: AnyArray, Y: AnyArray) -> CrossMoments:
+    """The same for one target by one kernel."""
+    from fivefold.core.numerics.gram_kernels import gram_sums
+
+    target = Y[:PILOT_ROWS].mean()
+    sums = gram_sums(X, X[:PILOT_ROWS].mean(dim=0), Y[:, 0] - target)
+    G = np.array([[len(X), sums.once], [sums.once, sums.twice]])
+    return _from_sums(sums.scatter, np.stack([sums.first, sums.cross]), G, sums.centre, np.array([float(target)]))
+
+
+def _from_sums(S: Array, C: Array, G: Array, centre: Array, target: Array) -> CrossMoments:
+    """Moments from Z^T Z, (1, V)^T Z and (1, V)^T (1, V), Z about the centre and V about the target."""
     weight = float(G[0, 0])
     mean, offset = C[0] / weight, G[0, 1:] / weight
     return CrossMoments(
         weight=weight,
-        mean=mean + (0.0 if at_zero else centre),
+        mean=mean + centre,
         scatter=S - np.outer(C[0], mean),
         offset=target + offset,
         cross=C[1:].T - np.outer(mean, G[0, 1:]),
         spread=G.diagonal()[1:] - G[0, 1:] * offset,
     )
-
-
-def _kernel_cross(X: AnyArray, centre: AnyArray, v: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Z^T Z, (1, v)^T Z and (1, v)^T (1, v) by one kernel."""
-    from fivefold.core.numerics.gram_kernels import gram_sums
-
-    xp, n = namespace(X), float(len(X))
-    S, total, cross, (once, twice) = gram_sums(X, centre, v)
-    G = xp.stack([once * 0 + n, once, once, twice]).reshape(2, 2)
-    return S, xp.stack([total, cross]), G
 
 
 def _sparse_cross(X: Sparse, Y: Array, w: Weights | None) -> CrossMoments:

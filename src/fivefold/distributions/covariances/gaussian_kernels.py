@@ -8,10 +8,11 @@ The scatter is that of sqrt(r) z, by three numbers in bfloat16 for each (core.nu
 
 from __future__ import annotations
 
-from fivefold.core.compilation.triton_support import blocks, kernel, padded, tl
+from fivefold.core.compilation.triton_support import blocks, host_sums, kernel, padded, tl, warps
 from fivefold.core.numerics.arrays import AnyArray, namespace
+from fivefold.core.types import Doubles
 
-SUM_PROGRAMS = 256  # programs of scatter_sums for each component
+SUM_PROGRAMS = 528  # programs of scatter_sums for each component
 
 
 def posterior_rows(
@@ -31,20 +32,25 @@ def posterior_rows(
     return R, gained.sum()
 
 
-def scatter_sums(X: AnyArray, means: AnyArray, R: AnyArray, diagonal: bool) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Weights (K,), first moments (K, d), and scatters (K, d, d) or their diagonals (K, d) about the means, float64."""
+def scatter_sums(
+    X: AnyArray, means: AnyArray, R: AnyArray, diagonal: bool, *more: AnyArray
+) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    """Weights (K,), first moments (K, d), and scatters (K, d, d) or their diagonals (K, d) about the means.
+
+    Further numbers on the device come to the host with them, as the last of the four.
+    """
     n, d = X.shape
-    K, D, double = len(means), padded(d), namespace(X).float64
-    P = min(SUM_PROGRAMS, blocks(n, 64))
-    shape = (P, K, 1, D) if diagonal else (P, K, D, D)
-    second, half = X.new_empty(shape), X.new_empty(shape)
-    first, mass = X.new_empty((P, K, D)), X.new_empty((P, K))
-    _scatter[(K, P)](X, means, R, second, half, first, mass, n, P, d, K, D, 64, diagonal)
-    sums = mass.sum(dim=0, dtype=double), first.sum(dim=0, dtype=double)[:, :d]
+    K, D = len(means), padded(d)
+    P, size = min(SUM_PROGRAMS, blocks(n, 64)), D if diagonal else 2 * D * D
+    out = X.new_empty((P, K * (size + D + 1)))
+    _scatter[(K, P)](X, means, R, out, n, P, d, K, D, size, 64, diagonal, num_warps=warps(D))
+    sums = host_sums(out, *more)
+    each, rest = sums[: out.shape[1]].reshape(K, -1), sums[out.shape[1] :]
+    weight, first = each[:, -1], each[:, size : size + d]
     if diagonal:
-        return (*sums, second.sum(dim=0, dtype=double)[:, 0, :d])
-    rest = half.sum(dim=0, dtype=double)
-    return (*sums, (second.sum(dim=0, dtype=double) + rest + rest.transpose(1, 2))[:, :d, :d])
+        return weight, first, each[:, :d], rest
+    whole, half = each[:, :size].reshape(K, 2, D, D).transpose(1, 0, 2, 3)
+    return weight, first, (whole + half + half.transpose(0, 2, 1))[:, :d, :d], rest
 
 
 @kernel
@@ -86,8 +92,8 @@ def _posterior(
 
 @kernel
 def _scatter(
-    X, means, R, second, half, first, weight, n, programs,
-    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, B: tl.constexpr, diagonal: tl.constexpr,
+    X, means, R, out, n, programs,
+    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, size: tl.constexpr, B: tl.constexpr, diagonal: tl.constexpr,
 ):  # fmt: skip
     k, pid = tl.program_id(0), tl.program_id(1)
     cols = tl.arange(0, D)
@@ -115,11 +121,12 @@ def _scatter(
             two = tl.dot(tl.trans(b), b, two)
             more = tl.dot(turned, b, more)
             more = tl.dot(turned, (rest - b.to(tl.float32)).to(tl.bfloat16), more)
-    at = pid * K + k
+    at = out + (pid * K + k).to(tl.int64) * (size + D + 1)
     if diagonal:
-        tl.store(second + at * D + cols, tl.sum(squares, 0))
+        tl.store(at + cols, tl.sum(squares, 0))
     else:
-        tl.store(second + at * D * D + cols[:, None] * D + cols[None, :], two)
-        tl.store(half + at * D * D + cols[:, None] * D + cols[None, :], more)
-    tl.store(first + at * D + cols, tl.sum(one, 0))
-    tl.store(weight + at, tl.sum(mass))
+        square = cols[:, None] * D + cols[None, :]
+        tl.store(at + square, two)
+        tl.store(at + D * D + square, more)
+    tl.store(at + size + cols, tl.sum(one, 0))
+    tl.store(at + size + D, tl.sum(mass))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fivefold.core.compilation.triton_support import has_kernels
-from fivefold.core.numerics.arrays import AnyArray, like
-from fivefold.core.numerics.tensors import is_one, on_host, row_cuts
+from fivefold.core.numerics.arrays import AnyArray, like, numpy_dtype
+from fivefold.core.numerics.tensors import is_one, row_cuts
 from fivefold.core.types import Array, Matrix, Vector
 from fivefold.distributions.covariances.covariance_matrices import Covariance, FullCovariance, TiedCovariance
 from fivefold.distributions.covariances.gaussian_loops import LOG_2PI
@@ -27,10 +27,11 @@ def gaussian_step(
     sums: AnyArray = (0.0, 0.0, 0.0, 0.0)
     for a, b in row_cuts(X, 2 * len(mean)):
         R, gained = posterior_rows(X[a:b], factors, means, levels, None if v is None else v[a:b])
-        part = gained, *scatter_sums(X[a:b], means, R, by_column)
+        part = scatter_sums(X[a:b], means, R, by_column, gained)
         sums = tuple(total + more for total, more in zip(sums, part, strict=True))
-    value, weight, first, second = (on_host(total) for total in sums)
-    return about_means(on_host(means), weight, first, second), float(value)
+    weight, first, second, value = sums
+    centre = mean.astype(numpy_dtype(X.dtype)).astype(np.float64)  # as the kernels had them
+    return about_means(centre, weight, first, second), float(value[0])
 
 
 def _factors(mean: Matrix, covariance: Covariance) -> Array:

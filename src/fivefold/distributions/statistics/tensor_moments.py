@@ -6,14 +6,12 @@ the origin for its spread that its squares cancel, and for pairs of columns, sum
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from fivefold.core.compilation.triton_support import has_kernels
 from fivefold.core.numerics.arrays import AnyArray, like, namespace, to_device_of, to_numpy
 from fivefold.core.numerics.tensors import cross_sums, is_one, on_host, row_cuts
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Doubles
 from fivefold.distributions.family import GroupWeights, RowWeights, sum_stats
 from fivefold.distributions.statistics.counts import group_matrix
 from fivefold.distributions.statistics.moments import MISSING_MESSAGE, GroupMoments, or_one
@@ -42,17 +40,16 @@ def tensor_group_moments(X: AnyArray, R: RowWeights, by_column: bool) -> GroupMo
 def _columns_about_origin(X: AnyArray, R: RowWeights) -> GroupMoments | None:
     """Moments by column from sums about one origin; None where entries are missing or too many digits cancel."""
     origin, K, d = X[:PILOT_ROWS].mean(dim=0), R.shape[1], X.shape[1]
-    sums: AnyArray = (0.0, 0.0, 0.0)
-    fused = isinstance(R, GroupWeights) and K * d <= MAX_KERNEL_SUMS and has_kernels(X)
-    for a, b in row_cuts(X, 2 if fused else K + 2 * d):
-        if fused:
-            part = _kernel_sums(X[a:b], origin, cast("GroupWeights", R[a:b]))
-        else:
+    if isinstance(R, GroupWeights) and K * d <= MAX_KERNEL_SUMS and has_kernels(X):
+        first, second, weight, centre = _kernel_sums(X, origin, R)
+    else:
+        sums: AnyArray = (0.0, 0.0, 0.0)
+        for a, b in row_cuts(X, K + 2 * d):
             W, Z = group_matrix(R[a:b], X), X[a:b] - origin
             weights = W.sum(dim=0, dtype=namespace(X).float64)
             part = cross_sums(W, Z), cross_sums(W, Z.square_()), weights
-        sums = tuple(total + more for total, more in zip(sums, part, strict=True))
-    first, second, weight = (on_host(total) for total in sums)
+            sums = tuple(total + more for total, more in zip(sums, part, strict=True))
+        first, second, weight, centre = (on_host(total) for total in (*sums, origin))
     if np.isnan(first).any():
         return None
     count: Array = np.repeat(weight[:, None], d, axis=1)
@@ -60,11 +57,11 @@ def _columns_about_origin(X: AnyArray, R: RowWeights) -> GroupMoments | None:
     scatter = second - first * shift
     if (second > MAX_CANCELLATION[X.element_size()] * scatter).any():
         return None
-    return GroupMoments(weight, count, np.where(count > 0, on_host(origin) + shift, 0.0), scatter, count)
+    return GroupMoments(weight, count, np.where(count > 0, centre + shift, 0.0), scatter, count)
 
 
-def _kernel_sums(X: AnyArray, origin: AnyArray, R: GroupWeights) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Sums of z and z^2 by group, and the weights, of one run of rows by one kernel."""
+def _kernel_sums(X: AnyArray, origin: AnyArray, R: GroupWeights) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    """Sums of z and z^2 by group, the weights and the origin, by one kernel."""
     from fivefold.core.numerics.gram_kernels import group_sums
 
     weights: AnyArray = R.weights
@@ -95,11 +92,10 @@ def _pairs_by_kernel(X: AnyArray, R: GroupWeights) -> GroupMoments | None:
     """The same about means from a first pass, all groups side by side; None where entries are missing."""
     from fivefold.distributions.covariances.gaussian_kernels import scatter_sums
 
-    origin = X[:PILOT_ROWS].mean(dim=0)
-    first, _, weight = _kernel_sums(X, origin, R)
-    centre = (origin + first / or_one(weight)[:, None]).to(X.dtype)
-    sums = scatter_sums(X, centre, group_matrix(R, X).T.contiguous(), False)
-    moments = about_means(on_host(centre), *(on_host(part) for part in sums))
+    first, _, weight, origin = _kernel_sums(X, X[:PILOT_ROWS].mean(dim=0), R)
+    centre = like(origin + first / or_one(weight)[:, None], X)
+    mass, one, two, _ = scatter_sums(X, centre, group_matrix(R, X).T.contiguous(), False)
+    moments = about_means(on_host(centre), mass, one, two)
     return None if np.isnan(moments.mean).any() else moments
 
 

@@ -6,8 +6,11 @@ softmax_sums    K predictors per row
 
 from __future__ import annotations
 
-from fivefold.core.compilation.triton_support import PROGRAMS, blocks, kernel, padded, tl
-from fivefold.core.numerics.arrays import AnyArray
+import numpy as np
+
+from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl
+from fivefold.core.numerics.arrays import AnyArray, namespace
+from fivefold.core.types import Doubles
 
 LOSS_CODES = {"LogLoss": 0, "SquaredHingeLoss": 1, "PoissonLoss": 2, "GammaLoss": 3, "BinomialLogitLoss": 4}
 MAX_CLASSES = 64  # of softmax_sums
@@ -15,39 +18,31 @@ MAX_CLASSES = 64  # of softmax_sums
 
 def risk_sums(
     loss: str, X: AnyArray, centre: AnyArray, w: AnyArray, b: AnyArray, y: AnyArray, s: AnyArray | None
-) -> AnyArray:
-    """The gradient (d,) of the sum of s loss(y, eta), that in the intercept, and the sum: (d + 2,) in float64.
-
-    s is None for ones.
-    """
-    import torch
-
+) -> tuple[float, Doubles]:
+    """The sum of s loss(y, eta), and its gradient (d + 1,), the intercept last; s is None for ones."""
     n, d = X.shape
     D = padded(d)
     B = 4096 // D
     P = min(PROGRAMS, blocks(n, B))
-    out = torch.empty((P, D + 2), dtype=torch.float64, device=X.device)
+    out = X.new_empty((P, D + 2), dtype=namespace(X).float64)
     _risk[(P,)](X, centre, w, b, y, X if s is None else s, out, n, P, d, D, B, LOSS_CODES[loss], s is not None)
-    total = out.sum(dim=0)
-    return torch.cat([total[:d], total[D:]])
+    sums = host_sums(out)
+    return float(sums[-1]), np.append(sums[:d], sums[D])
 
 
 def softmax_sums(
     X: AnyArray, centre: AnyArray, W: AnyArray, b: AnyArray, y: AnyArray, s: AnyArray | None
-) -> tuple[AnyArray, AnyArray]:
-    """The sum of s softmax losses, and its gradient (K, d + 1), in float64, for coefficients W (K, d) and b (K,)."""
-    import torch
-
+) -> tuple[float, Doubles]:
+    """The sum of s softmax losses, and its gradient (K, d + 1), for coefficients W (K, d) and b (K,)."""
     n, d = X.shape
     K, D = len(W), padded(d)
     G = padded(K)
-    B = 64 if D <= 64 else 32
-    P = min(PROGRAMS, blocks(n, B))
-    total = torch.empty((P,), dtype=torch.float64, device=X.device)
-    grad, level = X.new_empty((P, G, D)), X.new_empty((P, G))
-    _softmax[(P,)](X, centre, W, b, y, X if s is None else s, total, grad, level, n, P, d, K, D, G, B, s is not None)
-    grad = grad.sum(dim=0, dtype=torch.float64)[:K, :d]
-    return total.sum(), torch.cat([grad, level.sum(dim=0, dtype=torch.float64)[:K, None]], dim=1)
+    P = min(PROGRAMS, blocks(n, 64))
+    out = X.new_empty((P, G * D + G + 1), dtype=namespace(X).float64)
+    _softmax[(P,)](X, centre, W, b, y, X if s is None else s, out, n, P, d, K, D, G, 64, s is not None)
+    sums = host_sums(out)
+    slopes = sums[: G * D].reshape(G, D)[:K, :d]
+    return float(sums[-1]), np.column_stack([slopes, sums[G * D : G * D + K]])
 
 
 @kernel
@@ -106,7 +101,7 @@ def _risk(
 
 @kernel
 def _softmax(
-    X, centre, W, level_at, y, s, out, grad, level, n, programs,
+    X, centre, W, heights, y, s, out, n, programs,
     d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, G: tl.constexpr, B: tl.constexpr, weighted: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
@@ -114,9 +109,9 @@ def _softmax(
     middle = tl.load(centre + cols, mask=cols < d, other=0.0)
     held = (cols[:, None] < d) & (classes[None, :] < K)
     coef = tl.load(W + classes[None, :] * d + cols[:, None], mask=held, other=0.0)
-    height = tl.load(level_at + classes, mask=classes < K, other=float("-inf"))
-    gradient, pull = tl.zeros((G, D), tl.float32), tl.zeros((G,), tl.float32)
-    total = tl.zeros((1,), tl.float64)
+    height = tl.load(heights + classes, mask=classes < K, other=float("-inf"))
+    gradient, pull = tl.zeros((G, D), tl.float32), tl.zeros((B, G), tl.float32)
+    total = tl.zeros((B,), tl.float64)
     for i in range(pid, tl.cdiv(n, B), programs):
         rows = (i * B + tl.arange(0, B)).to(tl.int64)
         valid = rows < n
@@ -135,8 +130,8 @@ def _softmax(
             share = tl.load(s + rows, mask=valid, other=0.0)
             value, slope = value * share, slope * share[:, None]
         slope = tl.where(valid[:, None], slope, 0.0)
-        total += tl.sum(tl.where(valid, value, 0.0)).to(tl.float64)
-        pull += tl.sum(slope, 0)
+        total += tl.where(valid, value, 0.0).to(tl.float64)
+        pull += slope
         a = z.to(tl.bfloat16)  # as in core.numerics.gram_kernels: three numbers in bfloat16 for one in float32
         rest = z - a.to(tl.float32)
         b = rest.to(tl.bfloat16)
@@ -152,6 +147,7 @@ def _softmax(
         gradient = tl.dot(t, a, gradient)
         gradient = tl.dot(t, b, gradient)
         gradient = tl.dot(tl.trans((left - v.to(tl.float32)).to(tl.bfloat16)), a, gradient)
-    tl.store(out + pid + tl.arange(0, 1), total)
-    tl.store(level + pid * G + classes, pull)
-    tl.store(grad + pid * G * D + classes[:, None] * D + cols[None, :], gradient)
+    at = out + pid.to(tl.int64) * (G * D + G + 1)
+    tl.store(at + classes[:, None] * D + cols[None, :], gradient.to(tl.float64))
+    tl.store(at + G * D + classes, tl.sum(pull, 0).to(tl.float64))
+    tl.store(at + G * D + G, tl.sum(total))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fivefold.core.compilation.triton_support import PROGRAMS, blocks, kernel, padded, tl
-from fivefold.core.numerics.arrays import AnyArray
+from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl
+from fivefold.core.numerics.arrays import AnyArray, namespace
+from fivefold.core.types import Doubles
 
 MAX_SUMMED = 4096  # numbers of the sums that a program holds: of more centres, or wider ones, only labels are found
 BLOCK_CENTRES = 64  # centres that are compared at a time, where they are many
@@ -11,38 +12,30 @@ BLOCK_CENTRES = 64  # centres that are compared at a time, where they are many
 
 def assign_and_sum(
     X: AnyArray, origin: AnyArray, C: AnyArray, labels: AnyArray, w: AnyArray | None
-) -> tuple[AnyArray, AnyArray, tuple[AnyArray, AnyArray, AnyArray] | None]:
+) -> tuple[AnyArray, int, tuple[Doubles, Doubles, Doubles] | None]:
     """New labels (n,), how many differ from `labels`, and counts, weights and sums of the clusters about the origin.
 
-    The sums are None where a program could not hold them.
+    The sums are None where a program could not hold them. The host waits once.
     """
-    import torch
-
     n, d = X.shape
-    K, D = len(C), padded(d)
-    half, found = 0.5 * (C * C).sum(dim=1), torch.empty_like(labels)
-    G = padded(K)
-    summed = G * D <= MAX_SUMMED
-    B = 64 if D <= 64 else 32
-    P = min(PROGRAMS, blocks(n, B))
-    changed = torch.empty(P, dtype=torch.int32, device=X.device)
-    if not summed:
-        grid = (blocks(n, B),)
-        changed = torch.empty(grid[0], dtype=torch.int32, device=X.device)
-        _labels[grid](X, origin, C, half, labels, found, changed, n, d, K, D, BLOCK_CENTRES, B)
-        return found, changed.sum(), None
-    sums, mass = X.new_empty((P, G, D)), X.new_empty((P, 2, G))
-    _assign[(P,)](
-        X, origin, C, half, labels, X if w is None else w, found, changed, sums, mass,
-        n, P, d, K, D, G, B, w is not None,
-    )  # fmt: skip
-    counts, weight = mass.sum(dim=0, dtype=torch.float64)[:, :K]
-    return found, changed.sum(), (counts, counts if w is None else weight, sums.sum(dim=0, dtype=torch.float64)[:K, :d])
+    K, D, xp = len(C), padded(d), namespace(X)
+    half, found, G = 0.5 * (C * C).sum(dim=1), xp.empty_like(labels), padded(K)
+    if G * D > MAX_SUMMED:
+        P = blocks(n, 64)
+        changed = xp.empty(P, dtype=xp.int32, device=X.device)
+        _labels[(P,)](X, origin, C, half, labels, found, changed, n, d, K, D, BLOCK_CENTRES, 64)
+        return found, int(changed.sum()), None
+    P = min(PROGRAMS, blocks(n, 64))
+    out = X.new_empty((P, G * D + 2 * G + 1))
+    _assign[(P,)](X, origin, C, half, labels, X if w is None else w, found, out, n, P, d, K, D, G, 64, w is not None)
+    sums = host_sums(out)
+    counts, weight = sums[G * D : G * D + 2 * G].reshape(2, G)[:, :K]
+    return found, int(sums[-1]), (counts, counts if w is None else weight, sums[: G * D].reshape(G, D)[:K, :d])
 
 
 @kernel
 def _assign(
-    X, origin, C, half, old, w, labels, changed, sums, mass, n, programs,
+    X, origin, C, half, old, w, labels, out, n, programs,
     d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, G: tl.constexpr, B: tl.constexpr, weighted: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
@@ -51,35 +44,38 @@ def _assign(
     held = (cols[:, None] < d) & (centres[None, :] < K)
     c = tl.load(C + centres[None, :] * d + cols[:, None], mask=held, other=0.0)
     level = tl.load(half + centres, mask=centres < K, other=float("inf"))
-    total = tl.zeros((G, D), tl.float32)
-    counts, weight = tl.zeros((G,), tl.float32), tl.zeros((G,), tl.float32)
-    moved = 0
+    total, tally = tl.zeros((G, D), tl.float32), tl.zeros((G, 16), tl.float32)
+    moved, ones = tl.zeros((B,), tl.int32), (tl.zeros((B, 16), tl.float32) + 1.0).to(tl.bfloat16)
+    weight = tl.zeros((G,), tl.float32)
     for i in range(pid, tl.cdiv(n, B), programs):
         rows = (i * B + tl.arange(0, B)).to(tl.int64)
-        inside = (rows[:, None] < n) & (cols[None, :] < d)
+        valid = rows < n
+        inside = valid[:, None] & (cols[None, :] < d)
         z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
         z = tl.where(inside, z - o[None, :], 0.0)
         best = tl.argmin(level[None, :] - tl.dot(z, c, input_precision="tf32x3"), 1)
-        before = tl.load(old + rows, mask=rows < n, other=0)
-        tl.store(labels + rows, best, mask=rows < n)
-        moved += tl.sum(tl.where((before != best) & (rows < n), 1, 0))
-        mine = tl.where((best[:, None] == centres[None, :]) & (rows[:, None] < n), 1.0, 0.0)
-        counts += tl.sum(mine, 0)
+        before = tl.load(old + rows, mask=valid, other=0)
+        tl.store(labels + rows, best, mask=valid)
+        moved += ((before != best) & valid).to(tl.int32)
+        mine = (best[:, None] == centres[None, :]) & valid[:, None]
+        members = tl.trans(tl.where(mine, 1.0, 0.0).to(tl.bfloat16))  # exact; z is the sum of three numbers in bfloat16
+        tally = tl.dot(members, ones, tally)
         if weighted:
-            v = tl.load(w + rows, mask=rows < n, other=0.0)
-            weight += tl.sum(mine * v[:, None], 0)
+            v = tl.load(w + rows, mask=valid, other=0.0)
+            weight += tl.sum(tl.where(mine, v[:, None], 0.0), 0)
             z = z * v[:, None]
-        members = tl.trans(mine.to(tl.bfloat16))  # exact, and z is the sum of three numbers in bfloat16
         a = z.to(tl.bfloat16)
         rest = z - a.to(tl.float32)
         b = rest.to(tl.bfloat16)
         total = tl.dot(members, a, total)
         total = tl.dot(members, b, total)
         total = tl.dot(members, (rest - b.to(tl.float32)).to(tl.bfloat16), total)
-    tl.store(changed + pid, moved)
-    tl.store(sums + pid * G * D + centres[:, None] * D + cols[None, :], total)
-    tl.store(mass + pid * 2 * G + centres, counts)
-    tl.store(mass + pid * 2 * G + G + centres, weight)
+    at = out + pid.to(tl.int64) * (G * D + 2 * G + 1)
+    tl.store(at + centres[:, None] * D + cols[None, :], total)
+    at += G * D
+    tl.store(at + centres, tl.sum(tally, 1) / 16)
+    tl.store(at + G + centres, weight)
+    tl.store(at + 2 * G, tl.sum(moved).to(tl.float32))
 
 
 @kernel
@@ -110,22 +106,19 @@ def _labels(
 
 def seed_potentials(
     X: AnyArray, origin: AnyArray, places: AnyArray, nearest: AnyArray, w: AnyArray | None, store: bool
-) -> AnyArray:
+) -> Doubles:
     """The sum of w min(nearest, |x - p|^2) for each of at most 16 places (t, d) about the origin, in float64.
 
     With `store` the smaller distance to the first place replaces `nearest` (n,).
     """
-    import torch
-
     n, d = X.shape
-    D = padded(d)
-    B = 128 if D <= 64 else 32
+    D, B = padded(d), 128
     P = min(PROGRAMS, blocks(n, B))
     out, norms = X.new_empty((P, 16)), (places * places).sum(dim=1)
     _seeds[(P,)](
         X, origin, places, norms, nearest, X if w is None else w, out, n, P, d, len(places), D, B, w is not None, store
     )
-    return out.sum(dim=0, dtype=torch.float64)[: len(places)]
+    return host_sums(out)[: len(places)]
 
 
 @kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fivefold.core.compilation.triton_support import has_kernels
-from fivefold.core.numerics.arrays import AnyArray, like, namespace, to_device_of, to_numpy
+from fivefold.core.numerics.arrays import AnyArray, like, namespace, numpy_dtype, to_device_of, to_numpy
 from fivefold.core.numerics.tensors import is_one, on_host, row_cuts, weight_by_code
 from fivefold.core.types import Array, Indices, Matrix
 from fivefold.spatial.points import squared_norms
@@ -47,16 +47,16 @@ class TensorAssignment:
 
         points, X = self.points, self.points.table
         w = None if is_one(points.w) else points.w.to(X.dtype)
-        self.labels, changed, sums = assign_and_sum(X, like(points.origin, X), like(C, X), self.labels, w)
-        if sums is None:
-            if int(changed):
-                self._sum_up()
-            return int(changed)
-        counts, weight, total = (on_host(part) for part in sums)
-        origin = on_host(like(points.origin, X))  # as the kernel had it, in the precision of X
-        self.members, self.weight = counts.astype(np.int64), weight
-        self.sums = total + weight[:, None] * (origin - points.origin)
-        return int(changed)
+        origin = like(points.origin, X)
+        self.labels, changed, sums = assign_and_sum(X, origin, like(C, X), self.labels, w)
+        if sums is not None:
+            counts, self.weight, total = sums
+            rounded = points.origin.astype(numpy_dtype(X.dtype)).astype(np.float64)  # the origin as the kernel had it
+            self.members = counts.astype(np.int64)
+            self.sums = total + self.weight[:, None] * (rounded - points.origin)
+        elif changed:
+            self._sum_up()
+        return changed
 
     def _sum_up(self) -> None:
         points = self.points

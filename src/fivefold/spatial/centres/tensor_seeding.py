@@ -49,7 +49,7 @@ def _add_best(points: TensorPoints, tried: Indices, nearest: AnyArray) -> int:
         from fivefold.spatial.centres.nearest_kernels import seed_potentials
 
         v, origin, C = None if is_one(w) else w.to(X.dtype), like(points.origin, X), like(places, X)
-        sums = on_host(seed_potentials(X, origin, C, nearest, v, False))
+        sums = seed_potentials(X, origin, C, nearest, v, False)
         best = int((sums <= sums.min() * (1 + TIE_TOLERANCE)).argmax())
         seed_potentials(X, origin, C[best : best + 1].contiguous(), nearest, v, True)
         return int(tried[best])
