@@ -10,8 +10,8 @@ family is a value: its fields say what is fitted (the structure of a covariance,
 A conjugate prior is pseudo-statistics. Missing entries are NaN: Gaussians integrate them out, families with
 independent columns leave them out.
 
-X may be a NumPy array or a tensor; `stats` and `log_prob` stay on its device and in its precision, `fit`
-copies the small sums to the host: members hold NumPy arrays of float64.
+X may be a NumPy array or a tensor. Rows of a tensor are summed on its device, a run at a time, and only the small
+sums come to the host: statistics and members hold NumPy arrays of float64. `log_prob` answers on the device of X.
 
 Latent-variable models work block by block, with points in the columns of Z (d, m): densities come from
 `members.log_prob_columns`, statistics go to `family.accumulator(members).add(Z, R)`. The defaults

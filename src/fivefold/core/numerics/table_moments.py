@@ -16,6 +16,8 @@ from fivefold.core.numerics.tensors import cross_sums, on_host, row_cuts
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
 from fivefold.core.types import Array, Sparse, Table, Target, Weights
 
+MIN_SINGLE_RCOND = 1e-3  # reciprocal condition of columns of unit length, below which products in float32 do not do
+MAX_CONDITION_COLUMNS = 512  # columns up to which the condition is looked at: of more it takes as long as the sums
 PILOT_ROWS = 64  # rows whose mean is the origin of a part's sums: close enough to the part's own mean
 MAX_SQUARED_MEAN_RATIO = 16.0  # variances: sums about zero lose at most a digit if no squared mean exceeds this many
 MIN_ROWS_PER_COLUMN = 16  # rows per column that a part has at least, so that its (d, d) sums are small beside its rows
@@ -93,8 +95,8 @@ def _tensor_moments(X: AnyArray, w: Weights | None) -> TableMoments:
         from fivefold.core.numerics.gram_kernels import gram_sums
 
         sums, n = gram_sums(X, X[:PILOT_ROWS].mean(dim=0), None), len(X)
-        S = sums.scatter - np.outer(sums.first, sums.first / n)
-        return TableMoments(n, to_device_of(sums.centre + sums.first / n, X), to_device_of(S, X))
+        scatter = sums.scatter - np.outer(sums.first, sums.first / n)
+        return TableMoments(n, to_device_of(sums.centre + sums.first / n, X), to_device_of(scatter, X))
     xp, (centre, at_zero) = namespace(X), _tensor_origin(X)
     weight, total, S, w = 0.0, 0.0, 0.0, None if w is None else to_device_of(w, X)
     for a, b in row_cuts(X, 1 if at_zero and w is None else 2 * X.shape[1]):
@@ -203,22 +205,43 @@ def _part_cross(X: Array, Y: Target, root: Weights | None, lo: int, hi: int) -> 
 
 
 def _tensor_cross(X: AnyArray, Y: AnyArray, w: AnyArray | None) -> CrossMoments:
-    """As `_tensor_moments`, with the targets beside the ones in one product; the sums are NumPy arrays."""
-    t = Y.shape[1]
-    if w is None and t == 1 and has_kernels(X):
-        return _kernel_cross(X, Y)
-    xp, (centre, at_zero), target = namespace(X), _tensor_origin(X), Y[:PILOT_ROWS].mean(dim=0)
+    """As `_tensor_moments`, with the targets beside the ones in one product; the sums are NumPy arrays.
+
+    Products of columns that nearly depend on one another are taken again in float64: those of float32 could not tell.
+    """
+    single = X.element_size() == 4
+    if single and w is None and Y.shape[1] == 1 and has_kernels(X):
+        found = _kernel_cross(X, Y)
+    else:
+        found = _cross_in_runs(X, Y, w, X.dtype)
+    if single and np.isfinite(found.scatter).all() and _nearly_dependent(found.scatter):
+        return _cross_in_runs(X, Y, w, namespace(X).float64)
+    return found
+
+
+def _cross_in_runs(X: AnyArray, Y: AnyArray, w: AnyArray | None, dtype: Any) -> CrossMoments:
+    """Moments from products of runs of rows in this type, a type of torch."""
+    t, xp, (centre, at_zero), target = Y.shape[1], namespace(X), _tensor_origin(X), Y[:PILOT_ROWS].mean(dim=0)
     sums: AnyArray = (0.0, 0.0, 0.0)
-    for a, b in row_cuts(X, t + 1 if at_zero and w is None else 2 * X.shape[1] + t + 1):
-        V = xp.ones((b - a, 1 + t), dtype=X.dtype, device=X.device)
+    for a, b in row_cuts(X, t + 1 if at_zero and w is None and dtype == X.dtype else 4 * X.shape[1] + t + 1):
+        V = xp.ones((b - a, 1 + t), dtype=dtype, device=X.device)
         V[:, 1:] = Y[a:b] - target
-        Z = X[a:b] if at_zero else X[a:b] - centre
-        v = None if w is None else w[a:b, None].to(X.dtype)
+        Z = X[a:b].to(dtype) if at_zero else X[a:b].to(dtype) - centre
+        v = None if w is None else w[a:b, None].to(dtype)
         W = Z if v is None else Z * v
         part = cross_sums(W, Z), cross_sums(V, W), cross_sums(V if v is None else V * v, V)
         sums = tuple(total + more for total, more in zip(sums, part, strict=True))
     S, C, G, centre, target = map(on_host, (*sums, centre, target))
     return _from_sums(S, C, G, 0.0 * centre if at_zero else centre, target)
+
+
+def _nearly_dependent(scatter: Array) -> bool:
+    """Do columns depend on one another as far as sums of products in float32 can tell?"""
+    if len(scatter) > MAX_CONDITION_COLUMNS:
+        return False
+    scale = np.sqrt(np.maximum(scatter.diagonal(), np.finfo(np.float64).tiny))
+    values = np.linalg.eigvalsh(scatter / scale / scale[:, None])
+    return bool(values[0] < MIN_SINGLE_RCOND * values[-1])
 
 
 def _kernel_cross(X: AnyArray, Y: AnyArray) -> CrossMoments:
