@@ -151,22 +151,29 @@ def test_one_chunk_gives_the_bytes_of_memory(case):
 
 
 @pytest.mark.parametrize("case", [case for case in CHUNK_CASES if case[1] == case[0].card.given], ids=named)
-def test_dask_gives_what_memory_gives_and_answers_lazily(case):
+@pytest.mark.parametrize("where", ["here", pytest.param("cluster", marks=pytest.mark.slow)])
+def test_dask_gives_what_memory_gives_and_answers_lazily(case, where, request):
+    if where == "cluster":
+        request.getfixturevalue("cluster")
+    with dask.config.set(scheduler="synchronous" if where == "here" else None):
+        check_dask(case)
+
+
+def check_dask(case):
     X, y = table(case, n=ROWS)
     start = given_start(case, X)
-    spread, labels = da.from_array(X, chunks=(90, 2)), da.from_array(y, chunks=150)
-    with dask.config.set(scheduler="synchronous"):
-        model, whole = build(case, **start).fit(spread, labels), build(case, **start).fit(X, y)
-        for name, wanted in outputs(whole, X).items():
-            answer = getattr(model, name)(spread)
-            assert isinstance(answer, da.Array)
-            assert answer.shape == wanted.shape and answer.dtype == wanted.dtype, name
-            found = answer.compute()
-            if wanted.dtype.kind != "f":
-                assert (found == wanted).all(), name
-                continue
-            scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1e-300)
-            np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9 * scale, err_msg=name)
+    spread, labels = da.from_array(X, chunks=(150, 2)), da.from_array(y, chunks=250)
+    model, whole = build(case, **start).fit(spread, labels), build(case, **start).fit(X, y)
+    for name, wanted in outputs(whole, X).items():
+        answer = getattr(model, name)(spread)
+        assert isinstance(answer, da.Array)
+        assert answer.shape == wanted.shape and answer.dtype == wanted.dtype, name
+        found = answer.compute()
+        if wanted.dtype.kind != "f":
+            assert (found == wanted).all(), name
+            continue
+        scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1e-300)
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9 * scale, err_msg=name)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case[0].cls.takes.chunks][::9], ids=named)

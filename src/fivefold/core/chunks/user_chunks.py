@@ -41,7 +41,7 @@ class Chunks:
     >>> from fivefold.naive_bayes import GaussianNB
     >>> def days():
     ...     for day in range(3):
-    ...         yield np.arange(8.0).reshape(4, 2) + day
+    ...         yield np.arange(8.0).reshape(4, 2) + day / 10
     >>> table = Chunks(days)
     >>> model = GaussianNB().fit(table, [0, 0, 1, 1] * 3)
     >>> model.predict(table)
