@@ -1,5 +1,6 @@
 """Support vector machines."""
 
+from fivefold.svm.kernel_logistic import KernelLogisticRegression as KernelLogisticRegression
 from fivefold.svm.linear_svm import LinearSVC as LinearSVC
 from fivefold.svm.linear_svm import LinearSVR as LinearSVR
 from fivefold.svm.one_class import SVDD as SVDD

@@ -70,7 +70,7 @@ class KernelChoice:
         if self.name == "linear":
             return np.asarray(X @ (Z.T @ W), dtype=np.float64)
         if issparse(X) or issparse(Z):
-            return _sparse_sums(self.rule, X, Z, W)
+            return _sparse_sums(self.rule, csr_array(X), csr_array(Z), W)
         return _dense_sums(self.rule, X, Z, W)
 
 
