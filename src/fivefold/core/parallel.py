@@ -1,32 +1,47 @@
-"""Blocks of rows on a pool of threads.
+"""Blocks of rows on threads: parts for functions of Python, teams for compiled loops.
 
-The cut into parts depends on the number of rows alone, and parts are added in their order, so the
-number of threads never changes a result. BLAS has one thread meanwhile (core.blas_threads).
+The cut into parts depends on the number of rows alone, and parts are added in their order, so the number of threads
+never changes a result. The thread that asks works too; helpers, which wait on one queue, take parts as they come. How
+many are woken depends on how long the work took before. BLAS has one thread meanwhile (core.blas_threads).
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import count as counter
 from itertools import pairwise
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from joblib import cpu_count
 
 from fivefold.core.blas_threads import one_blas_thread
+from fivefold.core.compilation.atomics import atomics_available
+from fivefold.core.compilation.jit import CompiledLoop
 from fivefold.core.types import Doubles, Table, Weights
 
 MIN_PART_ROWS = 8192  # rows per part, at least
 MAX_PARTS = 64  # parts of a table, at most
 BLOCK_ROWS = 2048  # rows per block, in which a part is worked through: they stay in the cache
+SECONDS_PER_THREAD = 1e-4  # compiled work from which another thread of a team pays: waking it takes 10 microseconds
+SECONDS_PER_PARTNER = 1e-3  # the same for parts, in which threads wait for the interpreter too
+# Where parts take less than SHORT_PART, threads wait for the interpreter, or for a core: fewer are woken next time if
+# they worked less than MIN_BUSY_SHARE of the time, more if they worked longer than MAX_BUSY_SHARE
+SHORT_PART, MIN_BUSY_SHARE, MAX_BUSY_SHARE = 2e-3, 0.6, 0.85
+# The memory that a team shares, in words of 64 bits; those that are written often have a cache line of their own
+TEAM_WORDS, STATUS = 64, 48
+OPEN, CLOSED, FAILED = range(3)  # STATUS; FAILED: a helper's task raised an exception
 
 T = TypeVar("T")
 
 _thread_state = threading.local()
+_seconds: dict[object, float] = {}  # per row or item, of each function that was shared, at its last call,
+_useful: dict[object, int] = {}  # and how many threads could work at the same time
 
 
 def threads() -> int:
@@ -34,6 +49,11 @@ def threads() -> int:
     if _in_pool():
         return 1
     return int(os.environ.get("OMP_NUM_THREADS") or _cores(os.environ.get("LOKY_MAX_CPU_COUNT")))
+
+
+def team_size(seconds: float) -> int:
+    """How many of the threads pay for work that takes one thread so many seconds."""
+    return max(1, min(threads(), int(seconds / SECONDS_PER_THREAD)))
 
 
 def row_parts(n: int, rows: int = MIN_PART_ROWS) -> list[tuple[int, int]]:
@@ -46,22 +66,24 @@ def row_parts(n: int, rows: int = MIN_PART_ROWS) -> list[tuple[int, int]]:
 
 
 def map_parts(work: Callable[[int, int], T], n: int, *, rows: int = MIN_PART_ROWS) -> list[T]:
-    """[work(lo, hi) for each part of range(n)], on the pool; results in the order of the parts."""
-    cut = row_parts(n, rows)
-    with one_blas_thread():
-        if len(cut) == 1 or (count := threads()) == 1:
-            return [work(lo, hi) for lo, hi in cut]
-        return list(_pool(count).map(_run_in_pool, [work] * len(cut), cut))
+    """[work(lo, hi) for each part of range(n)], on the threads; results in the order of the parts."""
+    return _shared(work, work, row_parts(n, rows), n)
 
 
 def map_items(work: Callable[[int], T], count: int) -> list[T]:
-    """[work(i) for i in range(count)], on the pool; results in order; each item should be worth a thread."""
+    """[work(i) for i in range(count)], on the threads; results in order; each item should be worth a thread."""
+    return _shared(work, lambda lo, hi: work(lo), [(i, i + 1) for i in range(count)], count)
+
+
+def run_team(loop: Callable[..., Any], *args: Any, size: int) -> Any:  # whatever the loop takes and returns
+    """loop(team, 0, *args), with at most size - 1 helpers that call it with ranks 1, 2, ... (see core.team_loops)."""
+    team = np.zeros(TEAM_WORDS, dtype=np.int64)
+    if size < 2 or not atomics_available() or _in_pool():
+        return loop(team, 0, *args)
+    if isinstance(loop, CompiledLoop):  # each helper would look at the types anew, holding the interpreter
+        loop = loop.for_types_of(team, 0, *args)
     with one_blas_thread():
-        if count < 2 or (several := threads()) < 2:
-            return [work(i) for i in range(count)]
-        return list(
-            _pool(several).map(_run_in_pool, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)])
-        )
+        return _Team(loop, team, args).run(size)
 
 
 def column_blocks(X: Table, w: Weights, lo: int, hi: int) -> Iterator[tuple[Doubles, Doubles]]:
@@ -87,17 +109,162 @@ def scratch(name: str, *shape: int) -> Doubles:
     return held[name]
 
 
+def _shared(function: Any, work: Callable[[int, int], T], cut: list[tuple[int, int]], size: int) -> list[T]:
+    """The results of all parts; the time that `function` takes, per part of `size`, decides on threads next time."""
+    while isinstance(function, partial):
+        function = function.func
+    key = getattr(function, "__code__", type(function))
+    with one_blas_thread():
+        if len(cut) < 2 or (several := min(threads(), len(cut))) < 2:
+            return [work(lo, hi) for lo, hi in cut]
+        pay = max(1, int(_seconds.get(key, 1.0) * size / SECONDS_PER_PARTNER))
+        several = min(several, pay, _useful.get(key, several))
+        parts, start = _Parts(work, cut), time.perf_counter()
+        results = parts.run(several)
+        busy = parts.seconds / (time.perf_counter() - start)
+        _seconds[key] = parts.seconds / size
+        if busy > MAX_BUSY_SHARE * several or parts.seconds > SHORT_PART * len(cut):
+            _useful[key] = 2 * several
+        elif several > 2 and busy < MIN_BUSY_SHARE * several:
+            _useful[key] = max(2, int(1.3 * busy) + 1)
+        return results
+
+
+class _Parts(Generic[T]):
+    """Parts that threads take one after the other."""
+
+    def __init__(self, work: Callable[[int, int], T], cut: list[tuple[int, int]]) -> None:
+        self.work, self.cut, self.take = work, cut, counter().__next__
+        self.results: list[Any] = [None] * len(cut)
+        self.errors: list[tuple[int, BaseException]] = []
+        self.seconds, self.running, self.lock, self.idle = 0.0, 0, threading.Lock(), threading.Event()
+
+    def run(self, several: int) -> list[T]:
+        """Take part with several - 1 helpers; the first error by the order of parts is raised when all have stopped."""
+        _wake(self.join, several - 1)
+        try:
+            self.join()
+            self._wait()
+        except BaseException:
+            self.cut = []  # nobody takes another part
+            self._wait()
+            raise
+        if self.errors:
+            raise min(self.errors, key=lambda error: error[0])[1]
+        return self.results
+
+    def join(self) -> None:
+        """Take parts until there are none; what a helper is asked to do."""
+        inside = _in_pool()
+        _thread_state.in_pool = True
+        with self.lock:
+            self.running += 1
+            self.idle.clear()
+        start = time.thread_time()
+        try:
+            while (i := self.take()) < len(self.cut) and not self.errors:
+                try:
+                    self.results[i] = self.work(*self.cut[i])
+                except BaseException as error:  # of any kind: whoever asked raises it
+                    self.errors.append((i, error))
+        finally:
+            _thread_state.in_pool = inside
+            with self.lock:
+                self.seconds += time.thread_time() - start
+                self.running -= 1
+                if not self.running:
+                    self.idle.set()
+
+    def _wait(self) -> None:
+        while self.running:
+            self.idle.wait()
+
+
+class _Team:
+    """Threads inside one compiled loop."""
+
+    def __init__(self, loop: Callable[..., Any], team: Any, args: tuple[Any, ...]) -> None:
+        self.loop, self.team, self.args, self.take_rank = loop, team, args, counter(1).__next__
+        self.error: BaseException | None = None
+        self.running, self.lock = 0, threading.Lock()
+
+    def run(self, size: int) -> Any:  # what the loop returns
+        """Run the loop as its first thread, with size - 1 helpers; they may come late, or never."""
+        _wake(self.join, size - 1)
+        inside = _in_pool()
+        _thread_state.in_pool = True
+        try:
+            return self.loop(self.team, 0, *self.args)
+        except BaseException:
+            self._leave()
+            if self.error is not None:
+                raise self.error from None
+            raise
+        finally:
+            self.team[STATUS] = CLOSED
+            _thread_state.in_pool = inside
+
+    def join(self) -> None:
+        """Help until the team is closed."""
+        with self.lock:
+            if self.team[STATUS] != OPEN:
+                return
+            self.running += 1
+        try:
+            self.loop(self.team, self.take_rank(), *self.args)
+        except BaseException as error:
+            self.error, self.team[STATUS] = error, FAILED
+        finally:
+            with self.lock:
+                self.running -= 1
+
+    def _leave(self) -> None:
+        """Close the team and wait until no helper touches its arrays."""
+        with self.lock:
+            if self.team[STATUS] == OPEN:
+                self.team[STATUS] = CLOSED
+        while self.running:
+            time.sleep(1e-4)
+
+
+class _Helpers:
+    """Threads that do what is put into their queue; they end with the process."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Have no threads, as after a fork."""
+        self.queue, self.count, self.lock = SimpleQueue[Callable[[], None]](), 0, threading.Lock()
+
+    def ask(self, job: Callable[[], None], several: int) -> None:
+        """Have so many threads do a job."""
+        if self.count < several:
+            with self.lock:
+                while self.count < several:
+                    name = f"fivefold-{self.count}"
+                    threading.Thread(target=self._serve, args=(self.queue,), name=name, daemon=True).start()
+                    self.count += 1
+        for _ in range(several):
+            self.queue.put(job)
+
+    @staticmethod
+    def _serve(queue: SimpleQueue[Callable[[], None]]) -> None:
+        _thread_state.in_pool = True
+        while True:
+            queue.get()()
+
+
+_helpers = _Helpers()
+
+
+def _wake(job: Callable[[], None], several: int) -> None:
+    _helpers.ask(job, several)
+
+
 def _in_pool() -> bool:
-    """Is this a thread of the pool? It works alone: to wait for others of the pool could deadlock."""
+    """Is this a thread that helps, or one whose work is being shared? It works alone."""
     return bool(getattr(_thread_state, "in_pool", False))
-
-
-def _run_in_pool(work: Callable[[int, int], T], part: tuple[int, int]) -> T:
-    _thread_state.in_pool = True
-    try:
-        return work(*part)
-    finally:
-        _thread_state.in_pool = False
 
 
 @lru_cache(maxsize=8)
@@ -108,10 +275,5 @@ def _cores(allowed: str | None) -> int:
     return cpu_count()
 
 
-@lru_cache(maxsize=4)
-def _pool(count: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(count, thread_name_prefix="fivefold")
-
-
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_helpers.forget)

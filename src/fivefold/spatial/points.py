@@ -15,7 +15,6 @@ from fivefold.core.types import Codes, Doubles, Indices, Matrix, Table, Vector, 
 from fivefold.spatial.row_loops import (
     EQUAL_ROWS_RATIO,
     MAX_SINGLE_SQUARE,
-    NEAREST_TWO_LOOPS,
     ROW_LANES,
     DenseRows,
     Rows,
@@ -38,21 +37,9 @@ class Codebook:
     """K centres, made ready for comparison with rows."""
 
     norms: Vector  # (K,) |c|^2
-    code: Matrix  # the centres as NEAREST_TWO_LOOPS takes them
+    code: Matrix  # the centres as `nearest_two` takes them
     half: Vector  # |c|^2 / 2, padded like `code`
     rounding: float  # error of |c|^2 / 2 - c.x in those loops, as a share of |c| |x| + |c|^2 / 2
-
-    def compare(self, rows: Rows, ids: Indices, m: int) -> tuple[Matrix, ...]:
-        """The two nearest centres of rows ids[:m], as NEAREST_TWO_LOOPS finds them."""
-        dtype, shape = self.code.dtype, (-(-m // ROW_LANES), ROW_LANES)
-        found = tuple(np.empty(shape, dtype) for _ in range(4))
-        Z, v, u = (
-            np.zeros((self.code.shape[1], ROW_LANES), dtype),
-            np.empty(max(ROW_LANES, len(self.half)), dtype),
-            np.empty(ROW_LANES, dtype),
-        )
-        NEAREST_TWO_LOOPS[type(rows)](rows, ids, m, self.code, self.half, Z, v, u, found)
-        return found
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A loop over rows is written once, in terms of `squared_distance` and `transfer_r
 type of the rows. Dense rows are taken relative to an origin near the data, so that an offset costs no digits.
 
 What takes the time, the comparison of many rows with many centres, has a loop of its own for each type:
-`NEAREST_TWO_LOOPS` and `SEED_TRIAL_LOOPS`. Dense rows go through them ROW_LANES at a time, one row per
+`nearest_two` and `SEED_TRIAL_LOOPS`. Dense rows go through them ROW_LANES at a time, one row per
 column of a small table, so that the innermost loop vectorises; four coordinates and two centres are taken together,
 so that every number loaded is used twice.
 """
@@ -150,10 +150,33 @@ def _nearest_two_sparse(rows, ids, m, code, half, Z, v, u, found):
         found[0][b, i], found[1][b, i], found[2][b, i], found[3][b, i] = first, second, which, norm
 
 
-# For rows ids[:m]: the smallest and the second smallest |c|^2 / 2 - c.x, the k of the smallest, and |x|^2, in the four
-# arrays (m / ROW_LANES, ROW_LANES) of `found`. They are separate arrays because the compiler could not tell that rows
-# of one array do not overlap. Z, v and u are scratch.
-NEAREST_TWO_LOOPS = {DenseRows: _nearest_two_dense, SparseRows: _nearest_two_sparse}
+@generic
+def nearest_two(
+    rows: Rows,
+    ids: Indices,
+    m: int,
+    code: Matrix,
+    half: Vector,
+    Z: Matrix,
+    v: Vector,
+    u: Vector,
+    found: tuple[Matrix, ...],
+) -> None:
+    """For rows ids[:m]: the smallest and the second smallest |c|^2 / 2 - c.x, the k of the smallest, and |x|^2.
+
+    They go into the four arrays (m / ROW_LANES, ROW_LANES) of `found`, which are separate because the compiler could
+    not tell that rows of one array do not overlap. Z, v and u are scratch.
+    """
+
+
+@nearest_two.rule(DenseRows)
+def _(rows, ids, m, code, half, Z, v, u, found):
+    _nearest_two_dense(rows, ids, m, code, half, Z, v, u, found)
+
+
+@nearest_two.rule(SparseRows)
+def _(rows, ids, m, code, half, Z, v, u, found):
+    _nearest_two_sparse(rows, ids, m, code, half, Z, v, u, found)
 
 
 @jit(fastmath=FAST, error_model="numpy")

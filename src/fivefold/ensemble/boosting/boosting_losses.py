@@ -17,12 +17,12 @@ from scipy.special import logit
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Matrix, Target, Weights
+from fivefold.ensemble.boosting.log_loss_loops import LOSSES, SLOPES, pass_over_log_losses
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.likelihood_losses import GammaLoss, PoissonLoss, SoftmaxLoss
 from fivefold.optim.losses.margin_losses import LogLoss
 from fivefold.optim.losses.regression_losses import AbsoluteLoss, QuantileLoss, SquaredLoss
 
-BLOCK_ROWS = 32_768  # rows per task of the thread pool
 PROBABILITY_MARGIN = 10 * np.finfo(float).eps  # class shares are kept at least this far from 0 and 1
 
 
@@ -42,12 +42,13 @@ class BoostingLoss:
 
     def gradients(self, y: Target, F: Matrix, g: Matrix, h: Matrix) -> None:
         """Fill g and h (K, n) with the first and second derivatives."""
+        if isinstance(self.loss, LogLoss) and self.classes <= 2:
+            pass_over_log_losses(SLOPES, y, F[0], y, g[0], h[0])
+            return
 
         def part(lo: int, hi: int) -> None:
             if self.classes > 2:
                 _softmax_slopes(y[lo:hi], F[:, lo:hi], g[:, lo:hi], h[:, lo:hi])
-            elif isinstance(self.loss, LogLoss):
-                _log_slopes(y[lo:hi], F[0, lo:hi], g[0, lo:hi], h[0, lo:hi])
             else:
                 t, eta = self._margins(y[lo:hi]), F[0, lo:hi]
                 g[0, lo:hi] = self.loss.slope(t, eta)
@@ -55,11 +56,14 @@ class BoostingLoss:
                 if not self.loss.smooth:  # at the kink, the slope as if the target were larger
                     g[0, lo:hi][t == eta] = self.loss.slope(np.ones(1), np.zeros(1))
 
-        map_parts(part, F.shape[1], rows=BLOCK_ROWS)
+        map_parts(part, F.shape[1])
 
     def value(self, y: Target, F: Matrix, w: Weights) -> float:
         """The mean loss."""
-        return float(np.average(self.row_losses(y, F), weights=w))
+        if isinstance(self.loss, LogLoss) and self.classes <= 2:
+            return pass_over_log_losses(LOSSES, y, F[0], w, w, w) / float(w.sum())
+        sums = map_parts(lambda lo, hi: float(w[lo:hi] @ self.row_losses(y[lo:hi], F[:, lo:hi])), len(w))
+        return sum(sums) / float(w.sum())
 
     def row_losses(self, y: Target, F: Matrix) -> Array:
         """The loss of each row."""
@@ -129,14 +133,6 @@ REGRESSION_LOSSES: dict[str, Callable[[float | None], BoostingLoss]] = {
     "poisson": lambda q: BoostingLoss(PoissonLoss(), _log_mean),
     "quantile": lambda q: _quantile_loss(QuantileLoss(q or 0.5), q or 0.5),
 }
-
-
-@jit(error_model="numpy")
-def _log_slopes(y, eta, g, h):
-    for i in range(len(eta)):
-        p = 1.0 / (1.0 + np.exp(-eta[i]))
-        g[i] = p - y[i]
-        h[i] = p * (1.0 - p)
 
 
 @jit(error_model="numpy")

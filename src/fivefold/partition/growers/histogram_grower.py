@@ -14,61 +14,57 @@ Friedman (2001); Ke et al. (2017) for leaf-wise growth; Shi et al. (2022) for ro
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.core.parallel import map_items, map_parts, row_parts, threads
+from fivefold.core.parallel import run_team, team_size
 from fivefold.core.types import Array, Codes, Doubles, Indices, Mask
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN, Allocation, Bins, pack_codes
+from fivefold.partition.histograms.growth_loops import BLOCK_ROWS, grow_tree
+from fivefold.partition.histograms.growth_state import (
+    ADDED_NODE,
+    ADDED_ROWS,
+    BINS_LEFT,
+    BUFFER,
+    CUT,
+    DIVIDED,
+    HI,
+    INDEX,
+    LEFT,
+    LO,
+    N_INDICES,
+    NODE_FIELDS,
+    ORDER,
+    SCRATCH,
+    SEED,
+    STEP,
+    GrowthState,
+    growing_tree,
+    with_nodes,
+)
+from fivefold.partition.histograms.growth_step_loops import ADD, FREE_TABLES, START
 from fivefold.partition.histograms.histogram_loops import (
     BINS_PER_COLUMN,
     CATEGORICAL,
     COLUMN,
-    COUNT_BITS,
-    COUNT_MASK,
     CURVATURE_EPSILON,
     CUT_BIN,
     GAIN,
-    LEFT_G,
-    LEFT_N,
-    LOWER_BOUND,
-    MAX_ROWS,
-    N_LEVELS,
-    SECOND_PASS,
     SIGN,
     SIZE,
-    UPPER_BOUND,
     VALUE,
-    BinnedRows,
-    G,
-    H,
-    N,
-    SearchBuffers,
-    add_leaf_values,
-    build_histograms,
-    gradient_extent,
-    quantise_gradients,
-    search_buffers,
-    search_histograms,
-    separate_rows,
-    split_node,
 )
 
-CURVATURE_BITS = 37  # bits of a sum of curvatures: what 64 bits leave beside the count and the sign
-UNBOUNDED = 1e300  # bound of the values below a node that is free: no value reaches it
-MIN_PARALLEL_ROWS = 49_152  # rows from which one node is divided by all threads
-ROWS_PER_THREAD = 4096  # rows of a histogram from which another thread pays
-GROUPS_PER_THREAD = 16  # groups of columns from which another thread pays in the search for a cut
-MAX_NODES_AT_ONCE = 8  # nodes divided at the same time, one per thread
-MIN_PARALLEL_VALUES = 2**19  # values (rows x columns) of a node, below which threads cost more than they save
-BLOCK_ROWS = 32_768  # rows per part of passes over all rows
 TABLE_CACHE_BYTES = 2**26  # bytes of histograms that are kept for nodes to be divided later
-
-NO_TABLE = np.zeros(0, dtype=np.int64)
+MAX_WIDTH = 32  # nodes divided at the same time, at most
+MAX_ADDING_THREADS = 2  # threads that add values of leaves to rows,
+MIN_SHARED_ROWS = 2**16  # if there are more rows than this
+FIRST_NODES = 2**14  # nodes that there is room for at first where the number of leaves has no limit
+SECONDS_PER_VALUE = 6e-9  # time of a tree per value of the table (rows x columns),
+SECONDS_PER_HISTOGRAM = 4e-6  # and per column of a leaf: what decides how many threads pay
 
 
 class HistogramLimits(NamedTuple):
@@ -80,13 +76,6 @@ class HistogramLimits(NamedTuple):
     min_curvature: float = 1e-3  # minimum sum of curvatures in a leaf
     ridge: float = 0.0
     column_share: float = 1.0  # share of the columns tried per node
-
-
-class QuantisationUnits(NamedTuple):
-    """The gradient and the curvature that one unit of the rounded numbers stands for."""
-
-    gradient: float
-    curvature: float
 
 
 @dataclass(frozen=True)
@@ -105,35 +94,8 @@ class HistogramTree:
     rows: Indices  # (m,) int64
 
 
-@dataclass(slots=True)
-class _HistogramNode:
-    """A node with rows lo..hi of the list."""
-
-    lo: int
-    hi: int
-    depth: int
-    path: int  # from the root, one bit per turn below a leading 1
-    sums: Doubles  # (6,): G, H, N, VALUE, LOWER_BOUND, UPPER_BOUND
-    interaction_sets: Mask | None  # (s,): sets of columns that it may use; None for no limits
-    index: int = 0  # its number in the tree
-    table: Any = None  # None before it is built; (columns * BINS_PER_COLUMN * 2,) int64: its histograms
-    best: Any = None  # None before it is found; (CUT_NUMBERS,): its cut
-    bins_left: Any = None  # likewise; (BINS_PER_COLUMN,) uint8: 1 for bins on the left of its cut
-    children: tuple[_HistogramNode, ...] = ()  # two, once they have been worked out
-    left: int = -1  # the index of its left child, once it has been divided
-
-
-T = TypeVar("T")
-Queue = list[tuple[float, int, _HistogramNode]]
-
-
 class HistogramGrower:
-    """Grows tree after tree from the same binned rows.
-
-    A node with many rows is divided by all threads. Smaller ones are divided a few at a time, one thread each: those
-    that gain most, which are likely to be next, so that this work is seldom wasted and changes no tree. Small ones are
-    divided one by one.
-    """
+    """Grows tree after tree from the same binned rows, on as many threads as pay for a tree of this size."""
 
     def __init__(
         self,
@@ -145,351 +107,101 @@ class HistogramGrower:
         allocate: Allocation = np.empty,
     ) -> None:
         d, n = codes.shape
-        self.bins, self.codes, self.limits = bins, codes, limits
-        self.groups = -(-d // COLUMNS_PER_WORD)
-        self.columns = np.zeros((d, 3), dtype=np.int64)
-        self.columns[:, SIZE], self.columns[:, CATEGORICAL] = bins.sizes, bins.categorical
-        self.columns[:, SIGN] = 0 if signs is None else signs
-        self.interaction_sets = None if interaction_sets is None else np.asarray(interaction_sets, dtype=bool)
-        self.packed = allocate((n, 2), np.int64)
-        self.rows = allocate((n,), np.int32)
-        self.data = BinnedRows(
-            self.rows, allocate((n,), np.int32), pack_codes(codes, allocate), self.packed.reshape(-1), self.columns
+        self.limits = limits
+        leaves = limits.max_leaves or max(2, n // max(limits.min_rows, 1))
+        self.team_size = team_size(n * d * SECONDS_PER_VALUE + min(leaves, n) * d * SECONDS_PER_HISTOGRAM)
+        columns = np.zeros((d, 3), dtype=np.int64)
+        columns[:, SIZE], columns[:, CATEGORICAL] = bins.sizes, bins.categorical
+        columns[:, SIGN] = 0 if signs is None else signs
+        self.thresholds = np.full((d, BINS_PER_COLUMN), np.inf)
+        for f in np.flatnonzero(~columns[:, CATEGORICAL].astype(bool)):
+            self.thresholds[f, : len(bins.edges[f])] = bins.edges[f]
+        threads, table = self.team_size, -(-d // COLUMNS_PER_WORD) * COLUMNS_PER_WORD * BINS_PER_COLUMN * 2
+        width = min(2 * threads, MAX_WIDTH) if threads > 1 else 1
+        queued = min(max(8, TABLE_CACHE_BYTES // (8 * table)), leaves)
+        tables = queued + 2 * width + 2 * FREE_TABLES
+        terms = np.array([limits.min_rows, limits.min_curvature, limits.ridge + CURVATURE_EPSILON, 0, 0])
+        tree = growing_tree(columns, terms, [limits.max_leaves, limits.max_depth, queued, threads], tables, width)
+        self.state = GrowthState(
+            tree=with_nodes(tree, min(4 * leaves, FIRST_NODES) + 2 * width + 1),
+            rows=allocate((3, n), np.int32),
+            words=pack_codes(codes, allocate),
+            codes=codes,
+            packed=allocate((2 * n,), np.int64),
+            tables=np.empty((tables + (3 * threads if threads > 1 else 0), table), dtype=np.int64),
+            scratch=np.zeros((threads, SCRATCH), dtype=np.int64),
+            gains=np.zeros((threads, BINS_PER_COLUMN)),
+            g=np.empty(0),
+            h=np.empty(0),
+            repeats=np.empty(0, dtype=np.int32),
+            extents=np.empty((-(-n // BLOCK_ROWS), 2)),
+            totals=np.empty((-(-n // BLOCK_ROWS), 2), dtype=np.int64),
+            value=np.empty(0),
+            out=np.empty(0),
         )
-        self.threads = threads()
-        self.scratch = [
-            search_buffers(d) for _ in range(1 if self.threads == 1 else max(self.threads, MAX_NODES_AT_ONCE))
-        ]
-        self.size = self.groups * COLUMNS_PER_WORD * BINS_PER_COLUMN * 2
-        self.tables: list[Indices] = []  # free to use
-        self.split_node: Callable[..., int] | None = None  # for the types of these rows, once it is known
-        self.max_queued_tables = max(8, TABLE_CACHE_BYTES // (8 * self.size))
-        self.nodes: list[_HistogramNode] = []
+        self.interaction_sets = np.zeros((0, d), dtype=np.uint8)
+        if interaction_sets is not None:
+            self.interaction_sets = np.ascontiguousarray(interaction_sets, dtype=np.uint8)
+        self._loop: Callable[..., bool] | None = None  # for the types of these rows, once it is known
 
     def grow(self, g: Array, h: Array, repeats: Indices, seed: int = 0) -> HistogramTree:
         """The tree of Newton steps for the gradients and curvatures of rows that each count `repeats` times."""
-        limits, units, self.seed = self.limits, _quantisation_units(g, h, repeats), seed
-        per = 1 / units.gradient, 1 / units.curvature
-        sums = _map_blocks(
-            lambda lo, hi: quantise_gradients(
-                g[lo:hi], h[lo:hi], repeats[lo:hi], *per, lo, self.rows[lo:hi], self.packed[lo:hi]
-            ),
-            len(g),
-        )
-        a, b = (sum(part[i] for part in sums) for i in range(2))
-        whole = (a * units.gradient, (b >> COUNT_BITS) * units.curvature, b & COUNT_MASK)
-        self.terms = np.array([limits.min_rows, limits.min_curvature, limits.ridge + CURVATURE_EPSILON, *units])
-        root = self._node(0, len(g), 0, 1, whole, (-UNBOUNDED, UNBOUNDED), None)
-        root.interaction_sets = (
-            None if self.interaction_sets is None else np.ones(len(self.interaction_sets), dtype=bool)
-        )
-        self.nodes = [root]
-        if self._can_split(root, 1):
-            root.table = self._table()
-            self._fill(root.table, root.lo, root.hi, None)
-            self._search((root,))
-        queue: Queue = []
-        self._enqueue(queue, root)
-        leaves = 1
-        while queue and (leaves < limits.max_leaves or not limits.max_leaves):
-            node = heapq.heappop(queue)[2]
-            leaves += 1
-            if not node.children:
-                self._split_next(node, queue, leaves)
-            node.left = len(self.nodes)
-            self.nodes += node.children
-            for i, child in enumerate(node.children):
-                child.index = node.left + i
-                self._enqueue(queue, child)
-        for _, _, node in queue:
-            for one in (node, *node.children):
-                self._release_table(one)
+        self.state = self.state._replace(g=g, h=h, repeats=repeats)
+        counters = self.state.tree.counters
+        counters[SEED], counters[STEP] = seed, START
+        while not self._run(START, self.team_size):
+            counters[STEP] = START
+            self.state = self.state._replace(tree=with_nodes(self.state.tree, 2 * len(self.state.tree.nodes)))
         return self._tree()
 
     def leaves(self) -> list[tuple[int, Indices]]:
         """The leaves of the tree that was grown last, and their rows in increasing order."""
-        return [(node.index, np.sort(self.rows[node.lo : node.hi])) for node in self.nodes if node.left < 0]
+        nodes = self._nodes()
+        return [
+            (node[INDEX], np.sort(self.state.rows[node[BUFFER], node[LO] : node[HI]]))
+            for node in nodes[nodes[:, DIVIDED] == 0].tolist()
+        ]
 
     def add(self, value: Array, out: Array) -> None:
         """Add the value of its leaf to each row of `out`."""
-        leaves = [node for node in self.nodes if node.left < 0]
-        ends = np.array([(node.lo, node.hi) for node in leaves])
-        add_leaf_values(ends, value[[node.index for node in leaves]], self.rows, out)
+        counters = self.state.tree.counters
+        counters[ADDED_NODE], counters[ADDED_ROWS] = 0, 0
+        self.state = self.state._replace(value=value, out=out)
+        # leaves share cache lines of `out`, which more threads would pass to and fro
+        self._run(ADD, min(self.team_size, MAX_ADDING_THREADS if len(out) > MIN_SHARED_ROWS else 1))
 
-    def _node(
-        self, lo: int, hi: int, depth: int, path: int, sums: Any, bounds: tuple[float, float], interaction_sets: Any
-    ) -> _HistogramNode:
-        numbers = np.empty(6)
-        numbers[: N + 1] = sums
-        value = -numbers[G] / (numbers[H] + self.limits.ridge + CURVATURE_EPSILON)
-        numbers[VALUE] = min(max(value, bounds[0]), bounds[1])
-        numbers[LOWER_BOUND], numbers[UPPER_BOUND] = bounds
-        return _HistogramNode(lo, hi, depth, path, numbers, interaction_sets)
+    def _run(self, kind: int, size: int) -> bool:
+        args = self.state, self.interaction_sets, self.limits.column_share, kind
+        if self._loop is None:
+            self._loop = grow_tree.for_types_of(np.zeros(1, dtype=np.int64), 0, *args)
+        return bool(run_team(self._loop, *args, size=size))
 
-    def _can_split(self, node: _HistogramNode, leaves: int) -> bool:
-        """Can a node be divided in a tree that has this many leaves?"""
-        limits = self.limits
-        full = limits.max_leaves and leaves >= limits.max_leaves
-        return (
-            not full and node.depth < limits.max_depth and node.sums[N] >= 2 * limits.min_rows and node.hi - node.lo > 1
-        )
-
-    def _enqueue(self, queue: Queue, node: _HistogramNode) -> None:
-        """Put a node that can be divided into the queue; only `max_queued_tables` of them keep their histograms."""
-        if node.best is None:
-            self._release_table(node)
-        else:  # without a limit on leaves the order does not matter: last in, first out needs least memory
-            heapq.heappush(
-                queue, (-node.best[GAIN] if self.limits.max_leaves else -float(node.index), node.index, node)
-            )
-            if len(queue) > self.max_queued_tables:
-                self._release_table(node)
-
-    def _split_next(self, node: _HistogramNode, queue: Queue, leaves: int) -> None:
-        """Work out the children of a node, and at the same time those of the next nodes of the queue."""
-        wave, width = [node], min(2 * self.threads, MAX_NODES_AT_ONCE)
-        if (
-            self.threads > 1
-            and MIN_PARALLEL_VALUES <= (node.hi - node.lo) * len(self.columns)
-            and node.hi - node.lo < MIN_PARALLEL_ROWS
-        ):
-            nexts = [one for _, _, one in heapq.nsmallest(2 * width, queue)]
-            if self.limits.max_leaves:
-                width = min(width, 1 + self.limits.max_leaves - leaves - sum(bool(one.children) for one in nexts))
-            ready = [one for one in nexts if not one.children and one.hi - one.lo < MIN_PARALLEL_ROWS]
-            wave += ready[: max(0, width - 1)]
-        if len(wave) == 1:
-            self._split(node, leaves, None)
-        else:
-            wave.sort(key=lambda one: one.lo - one.hi)  # the largest first
-            map_items(lambda k: self._split(wave[k], leaves, k), len(wave))
-
-    def _split(self, node: _HistogramNode, leaves: int, slot: int | None) -> None:
-        """Work out the children of a node, with histograms and cuts where they can be divided in turn."""
-        f = int(node.best[COLUMN])
-        bounds, part = (node.sums[LOWER_BOUND], node.sums[UPPER_BOUND]), node.best[LEFT_G : LEFT_N + 1]
-        interaction_sets = (
-            None if self.interaction_sets is None else node.interaction_sets & self.interaction_sets[:, f]
-        )
-        left = self._node(node.lo, node.hi, node.depth + 1, 2 * node.path, part, bounds, interaction_sets)
-        right = self._node(
-            node.lo, node.hi, node.depth + 1, 2 * node.path + 1, node.sums[:3] - part, bounds, interaction_sets
-        )
-        if sign := int(self.columns[f, SIGN]):
-            lower, upper = (left, right)[::sign]
-            lower.sums[UPPER_BOUND] = upper.sums[LOWER_BOUND] = 0.5 * (lower.sums[VALUE] + upper.sums[VALUE])
-        at_once = slot is not None or node.hi - node.lo < 2 * ROWS_PER_THREAD
-        (self._split_in_one_call if at_once else self._split_in_steps)(f, node, left, right, leaves, slot)
-        self._release_table(node)
-        node.children = left, right
-
-    def _split_in_one_call(
-        self, f: int, node: _HistogramNode, left: _HistogramNode, right: _HistogramNode, leaves: int, slot: int | None
-    ) -> None:
-        """Rows, histograms and cuts of the children in one compiled call."""
-        deeper = self._can_split(left, leaves) or self._can_split(right, leaves)
-        if deeper and node.table is None:
-            node.table = self._table()
-            self._fill(node.table, node.lo, node.hi, slot)
-        work, table = self.scratch[slot or 0], self._table() if deeper else NO_TABLE
-        searched = deeper and self._can_split(left, 1), deeper and self._can_split(right, 1)
-        self._write_side(work, 0, left, searched[0])
-        self._write_side(work, 1, right, searched[1])
-        args = (
-            self.data,
-            self.codes[f],
-            node.bins_left,
-            node.lo,
-            node.hi,
-            node.table if deeper else NO_TABLE,
-            table,
-            *searched,
-            self.terms,
-            work,
-        )
-        if self.split_node is None:
-            self.split_node = split_node.for_types_of(*args)
-        middle = self.split_node(*args)
-        left.hi = right.lo = middle
-        if deeper:
-            small, large = (left, right) if middle - node.lo <= node.hi - middle else (right, left)
-            small.table, large.table, node.table = table, node.table, None
-            for i, side in enumerate((left, right)):
-                self._keep_cut(side, work.found[i], work.order[i, 1])
-
-    def _split_in_steps(
-        self, f: int, node: _HistogramNode, left: _HistogramNode, right: _HistogramNode, leaves: int, slot: int | None
-    ) -> None:
-        """The same in steps, each on all threads."""
-        left.hi = right.lo = middle = self._partition(f, node)
-        small, large = (left, right) if middle - node.lo <= node.hi - middle else (right, left)
-        if self._can_split(small, leaves) or self._can_split(large, leaves):
-            if node.table is None:
-                node.table = self._table()
-                self._fill(node.table, node.lo, node.hi, slot)
-            small.table, large.table, node.table = self._table(), node.table, None
-            self._fill(small.table, small.lo, small.hi, slot)
-            self._search((small, large))
-
-    def _keep_cut(self, node: _HistogramNode, found: Any, order: Any) -> None:
-        """Give the node the cut that was found, if there is one."""
-        if found[GAIN] > 0:
-            node.best = found.copy()
-            node.bins_left = self._bins_left(node, order)
-
-    def _partition(self, f: int, node: _HistogramNode) -> int:
-        """Put the rows that go left first, in parallel parts where there are many; return where the others begin."""
-        ends = [(node.lo + a, node.lo + b) for a, b in row_parts(node.hi - node.lo, BLOCK_ROWS)]
-        rows, spare, column = self.rows, self.data.spare, self.codes[f]
-
-        def separate(i: int) -> int:
-            return separate_rows(column, node.bins_left, rows, spare, *ends[i])
-
-        counts = map_items(separate, len(ends)) if len(ends) > 1 else [separate(0)]
-        at = node.lo
-        for (lo, _), count in zip(ends, counts, strict=True):
-            if at < lo:
-                rows[at : at + count] = rows[lo : lo + count]
-            at += count
-        middle = at
-        for (lo, hi), count in zip(ends, counts, strict=True):
-            rows[at : at + hi - lo - count] = spare[lo : hi - count]
-            at += hi - lo - count
-        return middle
-
-    def _search(self, nodes: tuple[_HistogramNode, ...]) -> None:
-        """Find the best cut of the root, or of two children: the smaller has its histogram, the other that of both."""
-        small, large, columns = nodes[0], nodes[-1], len(self.columns)
-        wanted = [(i, node) for i, node in enumerate(nodes) if self._can_split(node, 1)]
-        count = max(1, min(self.threads, self.groups // GROUPS_PER_THREAD))
-        scratch = self.scratch[:count]
-
-        def search_columns(k: int) -> None:
-            first, last = columns * k // count, columns * (k + 1) // count
-            if large is not small:
-                part = slice(first * BINS_PER_COLUMN * 2, last * BINS_PER_COLUMN * 2)
-                large.table[part] -= small.table[part]
-            for i, node in wanted:
-                self._write_side(scratch[k], i, node)
-                search_histograms(node.table, first, last, self.columns, self.terms, scratch[k], i)
-
-        if count > 1:
-            map_items(search_columns, count)
-        else:
-            search_columns(0)
-        for i, node in wanted:
-            best = max(scratch, key=lambda work: float(work.found[i, GAIN]))
-            self._keep_cut(node, best.found[i], best.order[i, 1])
-
-    def _fill(self, table: Any, lo: int, hi: int, slot: int | None) -> None:
-        """Build the histogram of rows lo..hi; without a slot on all threads, each with a table of its own."""
-        count = 1 if slot is not None else max(1, min(self.threads, (hi - lo) // ROWS_PER_THREAD))
-        tables = [table, *(self._table() for _ in range(count - 1))]
-        scratch = self.scratch[slot or 0 :]
-
-        def fill_table(k: int) -> None:
-            ends = lo + (hi - lo) * k // count, lo + (hi - lo) * (k + 1) // count
-            build_histograms(self.data, *ends, scratch[k].gathered, tables[k])
-
-        if count > 1:
-            map_items(fill_table, count)
-        else:
-            fill_table(0)
-        for more in tables[1:]:
-            table += more
-        self.tables += tables[1:]
-
-    def _bins_left(self, node: _HistogramNode, order: Any) -> Any:
-        """Which bins go left; where the node has no missing values, they go with the majority."""
-        best, left = node.best, np.zeros(BINS_PER_COLUMN, dtype=np.uint8)
-        f, cut = int(best[COLUMN]), int(best[CUT_BIN]) + 1
-        if self.columns[f, CATEGORICAL]:
-            levels = order[: int(best[N_LEVELS])]
-            left[levels[:cut] if best[SECOND_PASS] == 0 else levels[len(levels) - cut :]] = 1
-        else:
-            left[:cut] = 1
-            left[MISSING_BIN] = best[SECOND_PASS]
-        if int(node.table[2 * (f * BINS_PER_COLUMN + MISSING_BIN) + 1]) & MAX_ROWS == 0:
-            left[MISSING_BIN] = 2 * best[LEFT_N] > node.sums[N]
-        return left
-
-    def _write_side(self, work: SearchBuffers, side: int, node: _HistogramNode, searched: bool = True) -> None:
-        """Make a node the one whose cut is found on this side, if one is searched."""
-        work.sums[side] = node.sums
-        if searched and (self.interaction_sets is not None or self.limits.column_share < 1):
-            work.allowed[side] = self._allowed(node)
-
-    def _allowed(self, node: _HistogramNode) -> Codes:
-        """The columns that a node may use, drawn by the seed and the path from the root: weights mean repetition."""
-        allowed: Codes = np.ones(len(self.columns), dtype=np.uint8)
-        if self.interaction_sets is not None:
-            allowed = np.asarray(self.interaction_sets[node.interaction_sets].any(axis=0), dtype=np.uint8)
-        if self.limits.column_share < 1:
-            columns = np.flatnonzero(allowed)
-            count = max(1, int(np.ceil(self.limits.column_share * len(columns))))
-            drawn = np.random.default_rng([self.seed, node.path]).permutation(columns)[:count]
-            allowed = np.zeros_like(allowed)
-            allowed[drawn] = 1
-        return allowed
-
-    def _table(self) -> Any:
-        try:  # another thread may take the last one
-            return self.tables.pop()
-        except IndexError:
-            return np.empty(self.size, dtype=np.int64)
-
-    def _release_table(self, node: _HistogramNode) -> None:
-        if node.table is not None:
-            self.tables.append(node.table)
-            node.table = None
+    def _nodes(self) -> Indices:
+        """The nodes of the tree in their order."""
+        tree = self.state.tree
+        return tree.nodes[tree.nodes[: tree.counters[N_INDICES], ORDER]]
 
     def _tree(self) -> HistogramTree:
-        nodes = self.nodes
-        m, sets = len(nodes), list[Codes]()
-        feature, left, category = (np.full(m, -1, dtype=np.int32) for _ in range(3))
-        threshold, missing_left, gain = np.full(m, np.nan), np.zeros(m, dtype=np.uint8), np.zeros(m)
-        for t, node in enumerate(nodes):
-            if node.left >= 0:
-                f = int(node.best[COLUMN])
-                feature[t], left[t], gain[t] = f, node.left, node.best[GAIN]
-                missing_left[t] = node.bins_left[MISSING_BIN]
-                if self.columns[f, CATEGORICAL]:
-                    category[t] = len(sets)
-                    sets.append(_pack_bins(node.bins_left))
-                else:
-                    threshold[t] = self._threshold(node)
+        tree, nodes = self.state.tree, self._nodes()
+        numbers, inner = tree.numbers[tree.nodes[: len(nodes), ORDER]], nodes[:, DIVIDED] == 1
+        column = np.where(inner, numbers[:, CUT + COLUMN], 0).astype(np.int64)
+        cut = np.where(inner, numbers[:, CUT + CUT_BIN], 0).astype(np.int64)
+        by_level = inner & (tree.columns[column, CATEGORICAL] == 1)
+        bins_left = np.ascontiguousarray(nodes[:, BINS_LEFT:NODE_FIELDS]).view(np.uint32)
+        left = np.full(len(nodes), -1, dtype=np.int32)
+        left[inner] = tree.nodes[nodes[inner, LEFT], INDEX]
+        category = np.full(len(nodes), -1, dtype=np.int32)
+        category[by_level] = np.arange(np.count_nonzero(by_level))
+        goes = bins_left[:, MISSING_BIN // 32] >> np.uint32(MISSING_BIN % 32)
         return HistogramTree(
-            feature=feature,
-            threshold=threshold,
+            feature=np.where(inner, column, -1).astype(np.int32),
+            threshold=np.where(inner & ~by_level, self.thresholds[column, cut], np.nan),
             left=left,
-            right=left + (left >= 0),
-            missing_left=missing_left,
+            right=left + inner.astype(np.int32),
+            missing_left=np.where(inner, goes, 0).astype(np.uint8),
             category=category,
-            sets=np.array(sets, dtype=np.uint32).reshape(-1, 8),
-            value=np.array([node.sums[VALUE] for node in nodes]),
-            gain=gain,
-            rows=np.array([node.hi - node.lo for node in nodes]),
+            sets=bins_left[by_level],
+            value=numbers[:, VALUE].copy(),
+            gain=np.where(inner, numbers[:, CUT + GAIN], 0.0),
+            rows=nodes[:, HI] - nodes[:, LO],
         )
-
-    def _threshold(self, node: _HistogramNode) -> float:
-        edges, cut = self.bins.edges[int(node.best[COLUMN])], int(node.best[CUT_BIN])
-        return float(edges[cut]) if cut < len(edges) else np.inf
-
-
-def _map_blocks(work: Callable[[int, int], T], n: int) -> list[T]:
-    """Work on parts of all rows, on the pool; few rows are one part, for which asking the pool takes longer."""
-    return [work(0, n)] if n < 2 * BLOCK_ROWS else map_parts(work, n, rows=BLOCK_ROWS)
-
-
-def _pack_bins(goes: Codes) -> Codes:
-    """A mask of bins as bits (8,) uint32."""
-    return np.packbits(goes, bitorder="little").view(np.uint32)
-
-
-def _quantisation_units(g: Array, h: Array, repeats: Indices) -> QuantisationUnits:
-    """Units that are powers of two, so that products with them are exact, and such that sums fit their bits."""
-    bounds = _map_blocks(lambda lo, hi: gradient_extent(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g))
-    top, total = max(max(b[0] for b in bounds), 1e-290), max(sum(b[1] for b in bounds), 1e-290)
-    return QuantisationUnits(
-        float(2.0 ** (np.ceil(np.log2(top)) - 31)), float(2.0 ** (np.ceil(np.log2(total)) - CURVATURE_BITS))
-    )

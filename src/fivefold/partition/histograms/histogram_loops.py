@@ -6,12 +6,9 @@ columns of a table follow each other, BINS_PER_COLUMN bins each.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Codes, Doubles, Indices
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN
 
 BINS_PER_COLUMN = MISSING_BIN + 1
@@ -38,82 +35,43 @@ CUT_NUMBERS = 8
 MIN_ROWS, MIN_CURVATURE, RIDGE, GRADIENT_UNIT, CURVATURE_UNIT = range(5)
 
 
-class BinnedRows(NamedTuple):
-    """The rows of all nodes, and what is known of each row and column."""
-
-    rows: Indices  # (n,) int32: rows in the order of the nodes
-    spare: Indices  # (n,) int32 scratch
-    words: Codes  # (n * groups,) int64: the codes of a row, a group of columns per word
-    packed: Indices  # (2 n,) int64: rounded gradient, and curvature beside count, of each row
-    columns: Indices  # (d, 3) int64: SIZE, CATEGORICAL, SIGN
-
-
-class SearchBuffers(NamedTuple):
-    """Working memory of a thread, and the two sides whose best cuts it finds.
-
-    A loop pays a microsecond for each record it is given, so the sides are written here, not made into records.
-    """
-
-    sums: Doubles  # (2, 6): per side, G, H, N, VALUE, LOWER_BOUND, UPPER_BOUND
-    allowed: Codes  # (2, d) uint8: per side, 1 for columns it may use
-    gathered: Indices  # ((2 + GROUPS_PER_PASS) * GATHER_ROWS,) int64: gathered rows
-    lines: Indices  # (2, BINS_PER_COLUMN) int64: sums on the left of each cut
-    gains: Doubles  # (BINS_PER_COLUMN,)
-    order: Indices  # (2, 2, BINS_PER_COLUMN) int64: per side, the levels in order of the current column and of the best
-    found: Doubles  # (2, CUT_NUMBERS): per side, the best cut
-
-
-def search_buffers(columns: int) -> SearchBuffers:
-    """Fresh working memory; both sides may use all columns."""
-    return SearchBuffers(
-        sums=np.zeros((2, 6)),
-        allowed=np.ones((2, columns), dtype=np.uint8),
-        gathered=np.zeros((2 + GROUPS_PER_PASS) * GATHER_ROWS, dtype=np.int64),
-        lines=np.zeros((2, BINS_PER_COLUMN), dtype=np.int64),
-        gains=np.zeros(BINS_PER_COLUMN),
-        order=np.zeros((2, 2, BINS_PER_COLUMN), dtype=np.int64),
-        found=np.zeros((2, CUT_NUMBERS)),
-    )
-
-
 @jit(error_model="numpy")
-def gradient_extent(g, h, repeats):
-    """The largest absolute gradient, and the sum of the curvatures."""
+def gradient_extent(g, h, repeats, lo, hi):
+    """The largest absolute gradient of rows lo..hi, and the sum of their curvatures."""
     top, total = 0.0, 0.0
-    for i in range(len(g)):
+    for i in range(lo, hi):
         top = max(top, abs(g[i]))
         total += h[i] * repeats[i]
     return top, total
 
 
 @jit(error_model="numpy")
-def quantise_gradients(g, h, repeats, per_gradient, per_curvature, first, rows, out):
-    """Fill `out` with the rounded numbers and `rows` with the list of rows; the sums of the numbers."""
+def quantise_gradients(g, h, repeats, per_gradient, per_curvature, lo, hi, rows, out):
+    """Fill `out` with the rounded numbers and `rows` with the list of rows lo..hi; the sums of the numbers."""
     a, b = np.int64(0), np.int64(0)
-    for i in range(len(g)):
+    for i in range(lo, hi):
         times = np.int64(repeats[i])
-        rows[i] = first + i
-        out[i, 0] = np.int64(np.rint(g[i] * per_gradient)) * times
-        out[i, 1] = ((np.int64(np.rint(h[i] * per_curvature)) * times) << COUNT_BITS) + times
-        a += out[i, 0]
-        b += out[i, 1]
+        rows[i] = i
+        one = np.int64(np.rint(g[i] * per_gradient)) * times
+        two = ((np.int64(np.rint(h[i] * per_curvature)) * times) << COUNT_BITS) + times
+        out[2 * i], out[2 * i + 1] = one, two
+        a += one
+        b += two
     return a, b
 
 
 @jit
-def build_histograms(data, lo, hi, gathered, tables):
-    """Fill `tables` with the histograms of all columns over rows lo..hi; a word holds the codes of a group of columns.
+def build_histograms(words, packed, columns, rows, lo, hi, first, last, gathered, tables):
+    """Fill `tables` with the histograms of groups first..last of the columns, over rows[lo:hi]; a word is a group.
 
     The rows of a node are scattered in memory: a short loop that only gathers them keeps many reads in flight, so that
     the long loop that adds them up waits for none.
     """
-    words, rows, packed, columns = data.words, data.rows, data.packed, len(data.columns)
-    groups = (columns + COLUMNS_PER_WORD - 1) // COLUMNS_PER_WORD
-    step, width = COLUMNS_PER_WORD * BINS_PER_COLUMN * 2, np.uint64(groups)
-    for i in range(len(tables)):
+    step, width = COLUMNS_PER_WORD * BINS_PER_COLUMN * 2, np.uint64(_groups(columns))
+    for i in range(first * step, last * step):
         tables[i] = 0
-    for begin in range(0, groups, GROUPS_PER_PASS):
-        end = min(begin + GROUPS_PER_PASS, groups)
+    for begin in range(first, last, GROUPS_PER_PASS):
+        end = min(begin + GROUPS_PER_PASS, last)
         for start in range(lo, hi, GATHER_ROWS):
             m = min(GATHER_ROWS, hi - start)
             for i in range(m):  # unsigned indices: the check for negative ones is skipped
@@ -141,10 +99,13 @@ def build_histograms(data, lo, hi, gathered, tables):
 
 
 @jit
-def search_histograms(tables, first, last, columns, terms, work, side):
-    """Fill work.found[side] with the best cut of columns first..last of the node in work.sums[side]."""
-    lines, gains, order, found = work.lines, work.gains, work.order[side], work.found[side]
-    sums, allowed = work.sums[side], work.allowed[side]
+def _groups(columns):
+    return (columns + COLUMNS_PER_WORD - 1) // COLUMNS_PER_WORD
+
+
+@jit
+def search_histograms(tables, first, last, columns, terms, sums, allowed, lines, gains, order, found):
+    """Fill `found` with the best cut of columns first..last of a node with these sums, and order[1] with its levels."""
     found[GAIN] = 0.0
     for f in range(first, last):
         if allowed[f] == 0:
@@ -269,36 +230,3 @@ def separate_rows(column, goes_left, rows, spare, lo, hi):
         left += goes
         right += ONE - goes
     return np.int64(left) - lo
-
-
-@jit
-def split_node(data, column, goes, lo, hi, table, smaller, search_left, search_right, terms, work):
-    """Separate the rows lo..hi of a node by the bins of `column` that go left, and find the best cuts of its sides.
-
-    `smaller` becomes the histogram of the side with fewer rows, and `table`, that of the node, the histogram of the
-    other side; both are empty where no cut is wanted. Returns where the right side begins.
-    """
-    rows, spare, columns = data.rows, data.spare, data.columns
-    middle = lo + separate_rows(column, goes, rows, spare, lo, hi)
-    for i in range(hi - middle):
-        rows[middle + i] = spare[lo + i]
-    work.found[0, GAIN], work.found[1, GAIN] = 0.0, 0.0
-    if len(smaller) > 0:
-        left_is_smaller = middle - lo <= hi - middle
-        begin, end = (lo, middle) if left_is_smaller else (middle, hi)
-        build_histograms(data, begin, end, work.gathered, smaller)
-        for i in range(len(table)):
-            table[i] -= smaller[i]
-        if search_left and middle - lo > 1:
-            search_histograms(smaller if left_is_smaller else table, 0, len(columns), columns, terms, work, 0)
-        if search_right and hi - middle > 1:
-            search_histograms(table if left_is_smaller else smaller, 0, len(columns), columns, terms, work, 1)
-    return middle
-
-
-@jit
-def add_leaf_values(ends, value, rows, out):
-    """Add value[t] to the rows of leaf t, which are rows[ends[t, 0] : ends[t, 1]]."""
-    for t in range(len(ends)):
-        for i in range(ends[t, 0], ends[t, 1]):
-            out[rows[i]] += value[t]

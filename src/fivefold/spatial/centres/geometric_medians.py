@@ -14,7 +14,8 @@ import numpy as np
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Indices, Matrix
-from fivefold.spatial.centres.lloyd import HUGE, ClusterAssignment
+from fivefold.spatial.centres.lloyd import ClusterAssignment
+from fivefold.spatial.centres.lloyd_loops import HUGE
 from fivefold.spatial.points import squared_norms
 from fivefold.spatial.row_loops import squared_distance, transfer_row
 

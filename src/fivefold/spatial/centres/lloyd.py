@@ -23,19 +23,27 @@ from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.numerics.arrays import is_tensor
-from fivefold.core.parallel import map_parts
+from fivefold.core.parallel import row_parts, run_team, team_size
 from fivefold.core.types import Codes, Indices, Matrix, Table, Vector, Weights
+from fivefold.spatial.centres.lloyd_loops import (
+    ASSIGN,
+    BOUND_SAFETY,
+    HUGE,
+    LIST,
+    TIE_RATIO,
+    AssignmentPass,
+    assign_parts,
+)
 from fivefold.spatial.centres.tensor_lloyd import TensorAssignment, nearest_of_tensor
-from fivefold.spatial.points import Points, Precision, rows_per_part, squared_norms
-from fivefold.spatial.row_loops import ROW_LANES, squared_distance, transfer_row
+from fivefold.spatial.points import Codebook, Points, Precision, rows_per_part, squared_norms
+from fivefold.spatial.row_loops import ROW_LANES
 from fivefold.spatial.tensor_points import AnyPoints, TensorPoints, memory_points
 
-BOUND_SAFETY = 1 - 1e-9  # share of a bound that is relied on: the rest covers rounding
-TIE_RATIO = 1 - 1e-12  # a later centre wins only if its squared distance is below this share of the smallest so far
 MAX_UNDECIDED_SHARE = 0.1  # switch to double precision when single precision leaves more than this share of
 MIN_UNDECIDED = 4096  # the comparisons undecided, and more than this many
 MIN_REMAINING_SHARE = 1e-6  # recompute all sums when a cluster keeps less than this share of its largest weight
-HUGE = 1e300  # in place of infinity, as the loops assume finite numbers
+SECONDS_PER_POINT = 2e-8  # time of a pass per point,
+SECONDS_PER_COORDINATE = 2e-9  # and per coordinate: what decides how many threads pay
 MAX_DIRECT_DIFFERENCES = 2**14  # up to this many coordinates to subtract, a plain loop is faster than bounds
 
 StopReason = Literal["converged", "max_iter", "stopped", "interrupted"]
@@ -58,69 +66,6 @@ class LloydResult:
     reason: StopReason
     shift: float  # sum of the squared moves of the centres in the last step; zero if no label changed
     n_filled: int  # clusters that hold rows
-
-
-@jit(fastmath=FAST, error_model="numpy")
-def _list_doubtful(rows, C, norms, gap, move, top, labels, upper, lower, lo, hi, ids):
-    """Update the bounds of rows lo..hi and list in ids the rows that may have to change; return how many.
-
-    top holds the largest move, the number of its centre, and the second largest move.
-    """
-    m = 0
-    for i in range(lo, hi):
-        k = np.int64(labels[i])
-        keep = False
-        if k >= 0:
-            u = upper[i] + move[k]
-            l = lower[i] - (top[2] if k == top[1] else top[0])
-            bound = BOUND_SAFETY * max(gap[k], l)
-            if u >= bound:
-                u = np.sqrt(squared_distance(rows, i, C, norms, k))
-            keep = u < bound
-            upper[i] = u
-            lower[i] = l
-        ids[m] = i
-        m += 0 if keep else 1
-    return m
-
-
-@jit(fastmath=FAST, error_model="numpy")
-def _assign_rows(rows, w, C, norms, reach, rounding, ids, m, found, labels, upper, lower, members, weight, sums):
-    """Give rows ids[:m] to their nearest centre, and add the changes to members, weight and sums.
-
-    These three have an extra entry K, for rows that had no centre yet. found is what Codebook.compare returns, reach
-    the largest |c|^2, rounding that of Codebook. Returns how many rows changed, and how many were undecided.
-    """
-    K = len(norms)
-    changed, opened = 0, 0
-    for t in range(m):
-        r, b, i = ids[t], t // ROW_LANES, t % ROW_LANES
-        near, next_, norm = np.float64(found[0][b, i]), np.float64(found[1][b, i]), np.float64(found[3][b, i])
-        k, old = int(found[2][b, i]), int(labels[r])
-        error = 2 * rounding * (np.sqrt(reach * norm) + 0.5 * reach)
-        if next_ - near > error:
-            error += rounding * norm
-            first, second = max(0.0, 2 * near + norm + error), max(0.0, 2 * next_ + norm - error)
-        else:
-            opened += 1
-            first, second = HUGE, HUGE
-            for c in range(K):
-                s = squared_distance(rows, r, C, norms, c)
-                if s < TIE_RATIO * first:
-                    first, second, k = s, first, c
-                elif s < second:
-                    second = s
-        upper[r], lower[r] = np.sqrt(first), np.sqrt(second)
-        if k != old:
-            changed += 1
-            labels[r] = k
-            old = old if old >= 0 else K
-            members[k] += 1
-            members[old] -= 1
-            weight[k] += w[r]
-            weight[old] -= w[r]
-            transfer_row(rows, r, w[r], sums, k, old)
-    return changed, opened
 
 
 @jit(fastmath=FAST, error_model="numpy")
@@ -151,7 +96,18 @@ class ClusterAssignment:
         self.move = np.zeros(K)  # how far each centre moved in the last step
         self.largest_moves = np.zeros(3)  # the largest move, the number of its centre, the second largest move
         self.precision: Precision | None = None  # None before the first assignment
-        self.part_rows = max(rows_per_part(d), 8 * K)  # so that the sums of the parts stay small beside the table
+        # parts so large that their sums stay small beside the table
+        self.part_rows = max(rows_per_part(d), 8 * K)
+        cut = row_parts(n, self.part_rows)
+        self.ends = np.array([0, *(hi for _, hi in cut)])
+        self.team_size = min(len(cut), team_size(n * (SECONDS_PER_POINT + d * SECONDS_PER_COORDINATE)))
+        self.part_sums = (
+            np.empty((len(cut), K + 1), np.int64),
+            np.empty((len(cut), K + 1)),
+            np.empty((len(cut), K + 1, d)),
+        )
+        self.counts = np.zeros((len(cut), 3), np.int64)
+        self.scratch: dict[Precision, tuple[Any, ...]] = {}  # per type, arrays of several types
 
     def assign(self, C: Matrix) -> int:
         """Give each point to its nearest centre; return how many points changed their centre."""
@@ -160,29 +116,35 @@ class ClusterAssignment:
         if self.precision is None:
             self.precision = np.float32 if points.fits_single_precision(C) else np.float64
         book = points.codebook(C, self.precision)
-        gap, reach = self.move if first else _half_gap(C, book.norms), float(book.norms.max())
-        rows, labels, upper, lower = points.rows, self.labels, self.upper, self.lower
-
-        def part(lo: int, hi: int) -> tuple[tuple[int, int, int], Indices, Vector, Matrix]:
-            members, weight, sums = np.zeros(K + 1, np.int64), np.zeros(K + 1), np.zeros((K + 1, points.width))
-            ids = np.empty(hi - lo + 1, np.int64)
-            moves = self.move, self.largest_moves
-            m = _list_doubtful(rows, C, book.norms, gap, *moves, labels, upper, lower, lo, hi, ids)
-            found = book.compare(rows, ids, m)
-            changed, undecided = _assign_rows(rows, points.w, C, book.norms, reach, book.rounding, ids, m, found,
-                                              labels, upper, lower, members, weight, sums)  # fmt: skip
-            return (changed, m, undecided), members, weight, sums
-
-        changed = compared = undecided = 0
-        for counts, members, weight, sums in map_parts(part, points.n, rows=self.part_rows):
-            changed, compared, undecided = changed + counts[0], compared + counts[1], undecided + counts[2]
-            self.members += members[:K]
-            self.weight += weight[:K]
-            self.sums += sums[:K]
+        self._pass(ASSIGN, C, book, self.move if first else _half_gap(C, book.norms), self.move, self.largest_moves)
+        changed, compared, undecided = self.counts.sum(axis=0).tolist()
+        members, weight, sums = (each.sum(axis=0) for each in self.part_sums)
+        self.members += members[:K]
+        self.weight += weight[:K]
+        self.sums += sums[:K]
         if undecided > max(MIN_UNDECIDED, MAX_UNDECIDED_SHARE * compared):
             self.precision = np.float64
         self._recompute_sums()
-        return changed
+        return int(changed)
+
+    def _pass(self, kind: int, C: Matrix, book: Codebook, gap: Vector, move: Vector, top: Vector) -> None:
+        dtype = book.code.dtype.type
+        if dtype not in self.scratch:
+            longest = int(np.diff(self.ends).max())
+            found = [np.empty((self.team_size, -(-longest // ROW_LANES), ROW_LANES), dtype) for _ in range(4)]
+            self.scratch[dtype] = (
+                np.empty((self.team_size, longest + 1), np.int64),
+                *found,
+                np.zeros((self.team_size, book.code.shape[1], ROW_LANES), dtype),
+                np.empty((self.team_size, max(ROW_LANES, len(book.half))), dtype),
+                np.empty((self.team_size, ROW_LANES), dtype),
+            )
+        state = AssignmentPass(
+            self.points.rows, self.points.w, self.ends, C, book.norms, gap, move, top, float(book.norms.max()),
+            book.rounding, book.code, book.half, self.labels, self.upper, self.lower, self.counts, *self.part_sums,
+            *self.scratch[dtype],
+        )  # fmt: skip
+        run_team(assign_parts, state, kind, size=self.team_size)
 
     def _recompute_sums(self) -> None:
         """Compute the sums again if adding and subtracting rows has cost too many digits."""
@@ -198,14 +160,9 @@ class ClusterAssignment:
 
     def squared_distances(self, C: Matrix) -> Vector:
         """Squared distance of each point to its centre (n,)."""
-        points, norms, none = self.points, squared_norms(C), np.zeros(max(self.K, 3))
+        none = np.zeros(max(self.K, 3))
         self.lower[:] = -HUGE  # no bound holds, so every distance is computed
-
-        def part(lo: int, hi: int) -> None:
-            ids = np.empty(hi - lo + 1, np.int64)
-            _list_doubtful(points.rows, C, norms, none, none, none, self.labels, self.upper, self.lower, lo, hi, ids)
-
-        map_parts(part, points.n, rows=self.part_rows)
+        self._pass(LIST, C, self.points.codebook(C, self.precision or np.float64), none, none, none)
         return np.square(self.upper)
 
     def refill_empty(self, C: Matrix) -> int:

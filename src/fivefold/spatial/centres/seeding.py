@@ -19,7 +19,6 @@ from fivefold.spatial.row_sampling import draw_rows
 from fivefold.spatial.tensor_points import AnyPoints, TensorPoints
 
 FARTHEST = float(np.finfo(float).max)  # squared distance to the nearest seed while there is none
-PART_FACTOR = 4  # a part has this many times the rows of other loops: trials are so quick that starting a thread counts
 TIE_TOLERANCE = 1e-12  # seeds whose sums differ by no more than this share are equally good: the first drawn is taken
 
 
@@ -35,9 +34,8 @@ def plusplus_seeds(points: AnyPoints, K: int, rng: Rng, order: Indices | None = 
     order = points.order if order is None else order
     n_trials = 2 + int(np.log(K))
     trials = _SeedTrials(points, n_trials)
-    chosen, mass = [trials.add_best(draw_rows(order, points.w, rng.uniform(size=1)))], np.empty(points.n)
+    chosen, mass = [trials.add_best(draw_rows(order, points.w, rng.uniform(size=1)))], trials.mass
     while len(chosen) < K:
-        np.multiply(points.w, trials.nearest.reshape(-1)[: points.n], out=mass)
         tried = draw_rows(order, mass if mass.any() else points.w, rng.uniform(size=n_trials))
         chosen.append(trials.add_best(tried))
     return np.array(chosen)
@@ -69,6 +67,7 @@ class _SeedTrials:
         self.w.reshape(-1)[: points.n] = points.w
         self.nearest = np.full((blocks, ROW_LANES), FARTHEST)
         self.after = np.zeros((n_trials, blocks, ROW_LANES))
+        self.mass = np.empty(points.n)  # weight times squared distance
 
     def add_best(self, tried: Indices) -> int:
         """Make a seed of the row, of those tried, that leaves the points nearest to their seeds; return it."""
@@ -82,7 +81,13 @@ class _SeedTrials:
             loop(points.rows, *blocks, self.w, self.nearest, C, norms, Z, acc, self.after, potential)
             return potential
 
-        sums = reduce(np.add, map_parts(part, points.n, rows=PART_FACTOR * rows_per_part(points.width)))
+        sums = reduce(np.add, map_parts(part, points.n, rows=rows_per_part(points.width)))
         best = int((sums <= sums.min() * (1 + TIE_TOLERANCE)).argmax())
-        self.nearest[:] = self.after[best]
+        nearest, after = self.nearest.reshape(-1), self.after[best].reshape(-1)
+
+        def keep(lo: int, hi: int) -> None:
+            nearest[lo:hi] = after[lo:hi]
+            np.multiply(points.w[lo:hi], nearest[lo:hi], out=self.mass[lo:hi])
+
+        map_parts(keep, points.n)
         return int(tried[best])
