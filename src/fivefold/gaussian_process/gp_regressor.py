@@ -28,7 +28,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
-from fivefold.core.numerics.cholesky import solve_lower
+from fivefold.core.numerics.cholesky import inverse_factor, solve_lower
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import (
@@ -44,11 +44,12 @@ from fivefold.core.types import (
     Weights,
 )
 from fivefold.gaussian_process.base import GaussianProcess, default_kernel, kept, rows_of, two_axes
-from fivefold.gaussian_process.posterior.covariance_factor import CovarianceFactor, warn_of_jitter
+from fivefold.gaussian_process.posterior.covariance_factor import warn_of_jitter
 from fivefold.gaussian_process.posterior.evidence import log_evidence
 from fivefold.gaussian_process.posterior.foreign_kernels import AnyKernel, ForeignKernel, computing_kernel, with_theta
 from fivefold.gaussian_process.posterior.hyperparameter_search import search, warn_of_bounds
 from fivefold.kernels.base import Kernel, Objects
+from fivefold.kernels.gram import Factor
 
 PREDICT_BLOCK = 1 << 24  # entries of the covariance of new and training rows that are held at a time
 ARRAYS_OF_A_FIT = 6  # n x n: distances, kernel, a product of them, factor, its inverse, weights of the gradient
@@ -66,7 +67,7 @@ class GaussianPosterior:
     noise: float | Vector
     mean: Vector  # (t,) what was taken from the targets,
     scale: Vector  # (t,) and what they were divided by
-    factor: CovarianceFactor
+    factor: Factor
     dual: Doubles  # (n, t)
     evidence: float
 
@@ -320,7 +321,7 @@ class GaussianProcessRegressor(
     def leave_one_out(self) -> LeaveOneOut:
         """Predictions of each training target from all other rows, from the one factor."""
         model = self.model_
-        P = model.factor.inverse_factor()
+        P = inverse_factor(model.factor.L)
         precision = np.einsum("ij,ij->i", P, P)[:, None]
         residual = model.dual / precision
         density = -0.5 * (np.log(2 * np.pi / precision) + residual**2 * precision) - np.log(model.scale)

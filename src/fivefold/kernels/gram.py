@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf, spotrf
+from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator
 
 from fivefold.core.blas_threads import on_one_blas_thread
+from fivefold.core.numerics.cholesky import cholesky_with_least
 from fivefold.core.parallel import map_items
 from fivefold.core.storage.memory_limits import format_size, free_memory
 from fivefold.core.types import Array, Indices, Matrix, Vector
@@ -47,8 +47,8 @@ class Factor:
     @on_one_blas_thread
     def solve(self, b: Array) -> Array:
         """(K + ridge I)^-1 b."""
-        half = solve_triangular(self.L, b, lower=True, check_finite=False)
-        return solve_triangular(self.L, half, lower=True, trans="T", check_finite=False)
+        found: Array = cho_solve((self.L.T, False), b, check_finite=False)  # transposed: no copy of rows to columns
+        return found
 
     @property
     def log_determinant(self) -> float:
@@ -151,14 +151,11 @@ def cholesky_with_jitter(K: Matrix, ridge: float | Vector = 0.0) -> Factor:
     array([0.25, 0.25, 0.25])
     """
     mean = float(np.mean(np.diag(K))) + float(np.mean(ridge)) if len(K) else 0.0
-    potrf = spotrf if K.dtype == np.float32 else dpotrf
-    for jitter in (share * mean for share in JITTERS):
-        A = K.copy(order="F")
-        A.flat[:: len(K) + 1] += ridge + jitter
-        L, failed = potrf(A, lower=1, overwrite_a=1, clean=1)
-        if failed == 0 and np.all(np.isfinite(np.diag(L))):
-            return Factor(L, jitter)
-    raise NotPositiveDefiniteError(indefinite_message(K, ridge, mean))
+    A = np.array(K, dtype=np.float64, order="C")
+    jitter = cholesky_with_least(A, np.diag(K) + ridge, [share * mean for share in JITTERS])
+    if jitter is None:
+        raise NotPositiveDefiniteError(indefinite_message(K, ridge, mean))
+    return Factor(np.tril(A).astype(K.dtype, copy=False), jitter)
 
 
 def indefinite_message(K: Matrix, ridge: Any, mean: float) -> str:

@@ -9,11 +9,13 @@ tiles that are larger than the cache is slow, on the lower triangle only: n^3 / 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fivefold.core.numerics.lapack_calls import add_product, factor_block, solve_rows
 from fivefold.core.parallel import map_items
-from fivefold.core.types import Doubles
+from fivefold.core.types import Doubles, Vector
 
 PANEL = 192  # columns that are factored at a time
 STRIP = 128  # rows of a strip that a thread updates
@@ -46,6 +48,21 @@ def cholesky(A: Doubles) -> int:
         map_items(panel, len(starts))
         map_items(update, len(starts))
     return 0
+
+
+def cholesky_with_least(A: Doubles, diagonal: Vector, additions: Sequence[float]) -> float | None:
+    """Factor A, with this diagonal and the first of the additions to it that makes A positive: which one it was.
+
+    A, symmetric, is overwritten as by `cholesky`; None where no addition helps.
+    """
+    for i, more in enumerate(additions):
+        if i:  # the upper triangle still holds A
+            rows, columns = np.tril_indices(len(A), -1)
+            A[rows, columns] = A[columns, rows]
+        np.fill_diagonal(A, diagonal + more)
+        if cholesky(A) == 0 and np.isfinite(np.diag(A)).all():
+            return more
+    return None
 
 
 def inverse_factor(L: Doubles) -> Doubles:

@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.core.numerics.cholesky import STRIP, inverse_from
+from fivefold.core.numerics.cholesky import STRIP, inverse_factor, inverse_from
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Doubles, Vector
-from fivefold.gaussian_process.posterior.covariance_factor import CovarianceFactor, factor
+from fivefold.gaussian_process.posterior.covariance_factor import factor
 from fivefold.gaussian_process.posterior.foreign_kernels import ForeignKernel
 from fivefold.kernels.base import Kernel, Objects
+from fivefold.kernels.gram import Factor
 
 
 class Evidence(NamedTuple):
@@ -28,7 +29,7 @@ class Evidence(NamedTuple):
 
     value: float
     gradient: Vector | None
-    factor: CovarianceFactor
+    factor: Factor
     dual: Doubles  # (n, t)
 
 
@@ -41,15 +42,15 @@ def log_evidence(
     else:
         K = kernel(X)
     found = factor(np.array(K, dtype=np.float64, order="C"), noise)
-    dual = found.solve(Y)
+    dual = np.asarray(found.solve(Y), dtype=np.float64)
     n, t = Y.shape
-    value = -0.5 * float(np.vdot(Y, dual)) - t * (found.half_log_det + 0.5 * n * np.log(2 * np.pi))
+    value = -0.5 * float(np.vdot(Y, dual)) - 0.5 * t * (found.log_determinant + n * np.log(2 * np.pi))
     return Evidence(value, pull(evidence_weights(found, dual)) if gradient else None, found, dual)
 
 
-def evidence_weights(found: CovarianceFactor, dual: Doubles) -> Doubles:
+def evidence_weights(found: Factor, dual: Doubles) -> Doubles:
     """W with sum_ij W_ij dC_ij = d log p: the lower triangle, counted twice off the diagonal, and zeros above it."""
-    W, (n, t) = inverse_from(found.inverse_factor()), dual.shape
+    W, (n, t) = inverse_from(inverse_factor(np.asarray(found.L, dtype=np.float64))), dual.shape
 
     def strip(i: int) -> None:
         a, b = i * STRIP, min((i + 1) * STRIP, n)

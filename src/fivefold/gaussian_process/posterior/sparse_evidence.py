@@ -57,7 +57,7 @@ def sparse_evidence(
     kff, pull_ff = kernel.diag_pullback(X)
     Kuu = np.array(among, dtype=np.float64)
     found = factor(Kuu.copy(), INDUCING_JITTER * float(np.mean(np.diag(Kuu))))
-    U = np.tril(found.L)
+    U = np.tril(np.asarray(found.L, dtype=np.float64))
     V = solve_triangular(U, np.asarray(Kuf, dtype=np.float64), lower=True, check_finite=False)  # (m, n)
     q = np.einsum("ij,ij->j", V, V)
     gap = np.maximum(kff - q, 0.0)
