@@ -111,6 +111,15 @@ def test_with_a_budget_cheap_learners_come_first_and_then_the_strong():
     assert order[-1] == usual[-1] == "Blend"
 
 
+def test_learners_of_unknown_cost_come_last_before_the_blend():
+    plan = plan_of(**{STRONG: 5.0, WEAK: 10.0, CHEAP: 0.01})
+    plan = replace(plan, costs={name: cost for name, cost in plan.costs.items() if name != STRONG})
+    with Journal.create(":memory:", {}) as journal:
+        order = list(dict.fromkeys(name for name, _ in pending_folds(plan, journal)))
+    assert [name for name in order if name in (STRONG, WEAK, CHEAP)] == [CHEAP, WEAK, STRONG]
+    assert order[-1] == "Blend"
+
+
 def test_what_was_cut_is_a_warning_and_no_failure():
     plan = plan_of(**{STRONG: 5.0, WEAK: 10.0, CHEAP: 0.01})
     found, _ = run_until(plan, 40.0, **{STRONG: 5.0, WEAK: 10.0})

@@ -10,6 +10,9 @@ less what the report will take, is spent by forecast, each step if there is time
 5. settings to tune over, round after round: more for each learner, the strongest first
 6. the second repeat, once every learner tries as many settings as without a budget; then still more settings
 
+Learners that there was no time to time run after all others with their defaults, the strongest first, until the clock
+ends it.
+
 One repeat of the outer folds comes first. If steps 1 to 4 do not fit, there are three folds and, for tables above
 5,000 rows, settings are tried on one inner fold instead of three; only then are learners left out. If none fits, the
 cheapest takes part.
@@ -41,7 +44,7 @@ EARLY_ROUNDS = 1  # rounds that the strongest learner has before other learners 
 BUDGET_SHARE = 0.9  # of the budget for everything by forecast; the rest is for looking into the winner
 MIN_FIT_SHARE = 0.3  # of the budget that is left for fits, even if timing took longer, as where loops are compiled
 CHEAP_SHARE = 0.02  # of the time for fits: a learner that takes less comes before costly ones
-TIMING_SHARE = 0.25  # of the budget: learners that are not timed by then are left out
+TIMING_SHARE = 0.25  # of the budget: learners that are not timed by then run last, while there is time
 CLOSING_STARTS, DRAWING_STARTS = 4.5, 2.5  # time after the last fit, and of the drawing in it, over a worker's start
 MAX_CLOSING_SHARE = 0.2  # of the budget: a start takes long where other programs run
 
@@ -59,7 +62,8 @@ def fit_to_budget(
     """The plan with its costs and, if there is a budget, with as much tuning as the budget allows.
 
     `spent` are the seconds of the budget that have passed, `closing` those that pass between the last fit and the end;
-    `untimed` learners are left out. `Plan.cuts` says what is not as without a budget.
+    `untimed` learners keep their defaults: they run last, while there is time. `Plan.cuts` says what is not as without
+    a budget.
     """
     plan = replace(plan, costs=dict(costs), budget=budget, jobs=jobs)
     if slow := slow_learners(plan):
@@ -104,12 +108,11 @@ def _spend_first(plan: Plan, limit: float, untimed: Collection[str]) -> Plan:
         bought = _buy(wanted, steps, limit)
         if bought == {learner.name: learner for learner in steps}:
             break
-    budget = format_forecast(plan.budget or 0.0)
-    costly, unknown = f"too costly for a budget of {budget}", f"a budget of {budget} left no time to measure its cost"
+    costly = f"too costly for a budget of {format_forecast(plan.budget or 0.0)}"
     lost = {
-        learner.name: unknown if learner.name in untimed else costly
+        learner.name: costly
         for learner in wanted.learners
-        if not (learner.baseline or learner.members or learner.name in bought)
+        if not (learner.baseline or learner.members or learner.name in bought or learner.name in untimed)
     }
     own = {learner.name: len(learner.settings) for learner in bought.values()}
     return _replan(wanted, replace(wanted.options, own_draws=own, without={**wanted.options.without, **lost}))
@@ -163,7 +166,9 @@ def _seconds_with(plan: Plan, learners: Collection[Learner]) -> float:
 
 def _with_more_settings(plan: Plan, limit: float, rounds: Sequence[int]) -> Plan:
     """The plan with more settings per learner, round after round, the strongest first, while the forecast allows it."""
-    tunable = sorted((x for x in plan.learners if x.space and not x.baseline), key=lambda x: -x.strength)
+    tunable = sorted(
+        (x for x in plan.learners if x.space and not x.baseline and x.name in plan.costs), key=lambda x: -x.strength
+    )
     own = dict(plan.options.own_draws)
     for draws in rounds:
         for learner in tunable:

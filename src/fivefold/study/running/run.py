@@ -227,17 +227,18 @@ def _retry_alone(plan: Plan, ended: TaskResult, workers: WorkerPool, given_up: C
 def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[tuple[str, int], tuple[Learner, Split]]:
     """The folds that are not done, by name of the learner and index of the split; costly learners first, blends last.
 
-    With a budget the learners come in the order in which it is spent on them, the cheap ones before the others. With
-    `retry`, folds whose workers died count as not done.
+    With a budget the learners come in the order in which it is spent on them, the cheap ones before the others and
+    those of unknown cost last. With `retry`, folds whose workers died count as not done.
     """
     fates = {fold: fate for fold, fate in journal.fold_fates().items() if fate != "died" or not retry}
     late = {name for (name, _), fate in fates.items() if fate in ("late", "cut")}
     cost = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
     cheap = CHEAP_FOLD_SHARE * sum(cost.values()) if plan.budget is not None else math.inf
 
-    def order(learner: Learner) -> tuple[bool, bool, int, float]:
-        costly = cost[learner.name] > cheap
-        return bool(learner.members), costly, -learner.strength if costly else 0, -cost[learner.name]
+    def order(learner: Learner) -> tuple[bool, bool, bool, int, float]:
+        unknown = plan.budget is not None and learner.name not in plan.costs and not learner.baseline
+        costly = unknown or cost[learner.name] > cheap
+        return bool(learner.members), unknown, costly, -learner.strength if costly else 0, -cost[learner.name]
 
     return {
         (learner.name, i): (learner, split)
