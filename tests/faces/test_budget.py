@@ -281,3 +281,12 @@ def test_a_learner_that_is_slow_on_few_rows_is_timed_once(monkeypatch):
     found = costs_module.measure_cost(plan, plan.learners[0])
     assert fits == [(250, {}), (250, {})]  # the first one compiles
     assert (found.seconds, found.rows, found.fixed, found.others) == (2.5, 250, 0.0, costs_module.USUAL_OTHERS)
+
+
+def test_other_settings_that_are_slow_on_few_rows_are_not_timed_on_more(monkeypatch):
+    plan, fits = make_plan(blobs(8_000), FEW), []
+    factor = {False: 1e-5, True: 200e-5}
+    fake_clock(monkeypatch, lambda rows, setting: fits.append((rows, bool(setting))) or rows * factor[bool(setting)])
+    found = costs_module.measure_cost(plan, plan.learners[0])
+    assert {rows for rows, other in fits if other} == {250} and (4_000, False) in fits
+    assert found.others == pytest.approx(200.0)

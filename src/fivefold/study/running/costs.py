@@ -119,8 +119,13 @@ def _cost_of_others(
     quick = [one for one in timed if one.fit <= MAX_OTHERS_SECONDS]
     if not quick:
         return USUAL_OTHERS
-    times = [time_one_fit(plan, learner, setting, rows, quick[-1].rows).fit for setting in chosen]
-    return float(np.mean(times)) / quick[-1].fit
+    ratios, largest = [], quick[-1]
+    for setting in chosen:
+        one, defaults = time_one_fit(plan, learner, setting, rows, timed[0].rows), timed[0]
+        if one.fit * largest.rows / one.rows <= ENOUGH_SECONDS:  # a weak penalty may take a hundred times as long
+            one, defaults = time_one_fit(plan, learner, setting, rows, largest.rows), largest
+        ratios.append(one.fit / defaults.fit)
+    return float(np.mean(ratios))
 
 
 def forecast_cost(plan: Plan, jobs: int | None = None) -> CostForecast:
