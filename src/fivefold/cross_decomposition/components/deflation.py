@@ -24,6 +24,7 @@ from fivefold.core.types import Array, Doubles, Matrix, Vector
 
 TIE = 1e-10  # singular values within this share of the largest are equal to it
 EXHAUSTED = 1e-14  # tables below this share of their first size are only rounding
+SMALLEST = 1e-100  # numbers below it have no square: a table of them is a table of zeros
 RANK_FLOOR = 1e6 * np.finfo(np.float64).eps  # singular values of a table below this share of the largest are zero
 
 FindPair = Callable[[Doubles, Doubles], "tuple[Vector, Vector] | None"]  # None: nothing is left in common
@@ -63,7 +64,8 @@ def deflated_components(X: Doubles, Y: Doubles, k: int, find: FindPair, *, regre
 
 def largest_covariance(X: Doubles, Y: Doubles) -> FindPair:
     """The pair of unit vectors of largest covariance, in tables that are what is left of these."""
-    floors = np.abs(X).max(initial=0.0) * EXHAUSTED, np.abs(Y).max(axis=0, initial=0.0) * EXHAUSTED
+    largest = max(float(np.abs(X).max(initial=0.0)) * EXHAUSTED, SMALLEST)
+    floors = largest, np.abs(Y).max(axis=0, initial=0.0) * EXHAUSTED
     return partial(_covariance_pair, floors)
 
 
@@ -77,7 +79,10 @@ def _covariance_pair(floors: tuple[float, Vector], X: Doubles, Y: Doubles) -> tu
 
 def largest_correlation(X: Doubles, Y: Doubles) -> FindPair:
     """The pair of unit vectors of largest correlation, in tables that are what is left of these."""
-    floors = RANK_FLOOR * np.linalg.norm(X, 2), RANK_FLOOR * np.linalg.norm(Y, 2)
+    floors = (
+        max(RANK_FLOOR * float(np.linalg.norm(X, 2)), SMALLEST),
+        max(RANK_FLOOR * float(np.linalg.norm(Y, 2)), SMALLEST),
+    )
     return partial(_correlation_pair, floors)
 
 
