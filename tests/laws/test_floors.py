@@ -19,6 +19,8 @@ SAFE = {
     "numba": "0.61",
     "joblib": "1.2",  # CVE-2022-21797: code in an argument that was evaluated; 1.4 is what scikit-learn asks for
     "narwhals": "2.0.1",  # as scikit-learn asks
+    "grakel": "0.1.10",
+    "rapidfuzz": "3.0",
     "threadpoolctl": "3.5",  # as scikit-learn asks
     "typer": "0.26",  # the first that does not lean on Click's own version, whose changes broke it
     "rich": "13.8",  # as typer asks

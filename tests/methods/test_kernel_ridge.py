@@ -109,10 +109,19 @@ def test_the_classifier_with_a_linear_kernel_is_the_ridge_classifier_without_an_
     X = X - X.mean(axis=0)
     for cuts in ([0.5], [0.33, 0.66]):
         labels = np.digitize(y, np.quantile(y, cuts))
-        ours = KernelRidgeClassifier(0.4, kernel="linear").fit(X, labels, w)
+        ours = KernelRidgeClassifier(0.4, kernel="linear", fit_intercept=False).fit(X, labels, w)
         twin = RidgeClassifier(0.4, fit_intercept=False).fit(X, labels, w)
         assert_allclose(ours.decision_function(X), twin.decision_function(X), rtol=1e-7, atol=1e-9)
         np.testing.assert_array_equal(ours.predict(X), twin.predict(X))
+
+
+def test_far_from_all_rows_the_classifier_predicts_the_class_of_the_largest_weight():
+    X, labels = np.array([[0.0], [1.0], [2.0]]), np.array(["a", "b", "b"])
+    far = [[1e3]]
+    assert KernelRidgeClassifier().fit(X, labels).predict(far) == ["b"]
+    heavy = KernelRidgeClassifier().fit(X, labels, [5.0, 1.0, 1.0])
+    assert heavy.predict(far) == ["a"]
+    assert heavy.decision_function(far) == pytest.approx((2 - 5) / 7)
 
 
 def test_the_two_widths_of_the_noisy_curve_have_the_errors_of_the_catalogue():

@@ -37,13 +37,14 @@ KernelName = Literal[
 
 @dataclass(frozen=True)
 class DualModel:
-    """f(x) = sum_i a_i k(x_i, x)."""
+    """f(x) = sum_i a_i k(x_i, x) + offset."""
 
     kernel: Kernel
     rows: Table  # (n, d), or the Gram matrix of the training rows
     dual: Array  # (n,) or (n, t)
     solver: str
     n_iter: int
+    offset: Vector | float = 0.0  # (t,)
 
     def __call__(self, X: Table) -> Array:
         """f of the rows, by blocks."""
@@ -52,7 +53,7 @@ class DualModel:
         step = max(1, BLOCK_ENTRIES // max(1, len(self.dual)))
         for a in range(0, n, step):
             out[a : a + step] = self.kernel(X[a : a + step], self.rows) @ self.dual
-        return out.astype(X.dtype, copy=False)
+        return (out + self.offset).astype(X.dtype, copy=False)
 
 
 class KernelRidgeEstimator(Estimator):

@@ -3,7 +3,8 @@
     two classes   y in {-1, +1}, decide by the sign of f(x)
 
 The squared loss of a label is a loss of the margin, (1 - y f)^2, so this is a least-squares support vector machine
-without an offset: one linear system in place of a quadratic program, and every row has a coefficient.
+whose offset is the mean of the targets: one linear system in place of a quadratic program, and every row has a
+coefficient.
 
 Saunders, Gammerman & Vovk (1998); Suykens & Vandewalle (1999).
 """
@@ -32,6 +33,9 @@ class KernelRidgeClassifier(KernelRidgeEstimator, Classifier):
     ----------
     alpha
         strength of the penalty.
+    fit_intercept
+        whether outputs have an offset, the weighted mean of the targets: far from all rows they return to it, and the
+        class of the largest weight is predicted.
     class_weight
         weight of each class, or "balanced": classes of equal weight.
 
@@ -52,6 +56,7 @@ class KernelRidgeClassifier(KernelRidgeEstimator, Classifier):
     alpha: NonNegative = 1.0
     _: KW_ONLY
     kernel: KernelName | Kernel | Callable[..., Any] = "rbf"
+    fit_intercept: bool = True
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
     takes = Takes(sparse=True, one_class=False)
@@ -79,9 +84,10 @@ class KernelRidgeClassifier(KernelRidgeEstimator, Classifier):
             )
         K = len(self.classes_)
         targets = np.where(y[:, None] == np.arange(1 if K == 2 else 0, K), 1.0, -1.0)  # (n, 1) or (n, K)
-        kernel, found = self._solve(X, targets, w, np.full(targets.shape[1], float(self.alpha)))
+        offset = np.average(targets, axis=0, weights=w) if self.fit_intercept else np.zeros(targets.shape[1])
+        kernel, found = self._solve(X, targets - offset, w, np.full(targets.shape[1], float(self.alpha)))
         rows = X if self._is_precomputed else X.copy()
-        self.model_ = DualModel(kernel, rows, found.dual.astype(X.dtype, copy=False), found.solver, found.steps)
+        self.model_ = DualModel(kernel, rows, found.dual.astype(X.dtype, copy=False), found.solver, found.steps, offset)
 
     def decision_function(self, X: UserTable) -> Array:
         """The outputs (n, K); for two classes (n,), positive for the second."""

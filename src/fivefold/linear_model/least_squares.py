@@ -129,7 +129,7 @@ class LinearRegression(SurfaceRegressor):
             "Of dependent columns take the shortest solution and name them.",
         ),
         source="Gauss (1809); Bjorck (1967)",
-        see_also=("Ridge", "MeanRegressor"),
+        see_also=("Ridge", "KernelRidge", "MeanRegressor"),
         variants=({"fit_intercept": False}, {"positive": True}),
         portfolio=True,
     )
