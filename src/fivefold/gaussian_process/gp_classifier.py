@@ -268,7 +268,9 @@ class GaussianProcessClassifier(
             return self.log_marginal_likelihood_value_
         processes, theta = self.model_.processes, np.asarray(theta, dtype=np.float64)
         if eval_gradient and len(processes) > 1:
-            raise NotImplementedError(f"{type(self).__name__}: there is no gradient for more than two classes")
+            raise NotImplementedError(  # the error that scikit-learn raises here
+                f"{type(self).__name__}: there is no gradient for more than two classes"
+            )
         size = len(processes[0].kernel.theta)
         if len(theta) not in (size, size * len(processes)):
             raise ValueError(

@@ -87,7 +87,7 @@ class VectorRows(RowSource):
         return cls(rule, np.ascontiguousarray(X.T, dtype=kind), half.astype(kind), np.dtype(dtype))
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:  # type: ignore[override]  # a field of other sources
         return self.XT.shape[1]
 
     def diagonal(self) -> Doubles:
@@ -135,7 +135,7 @@ class SparseRows(RowSource):
         return cls(rule, X, 0.5 * np.asarray(X.multiply(X).sum(axis=1)).ravel(), np.dtype(dtype))
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:  # type: ignore[override]  # a field of other sources
         return int(self.X.shape[0])
 
     def diagonal(self) -> Doubles:
@@ -175,11 +175,11 @@ class MatrixRows(RowSource):
     G: Matrix
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:  # type: ignore[override]  # a field of other sources
         return len(self.G)
 
     @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]  # a field of other sources
         return np.dtype(np.float64)
 
     def diagonal(self) -> Doubles:
@@ -237,11 +237,11 @@ class RepeatedRows(RowSource):
     place: Indices  # (n,) number in the inner source
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:  # type: ignore[override]  # a field of other sources
         return len(self.place)
 
     @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]  # a field of other sources
         return self.inner.dtype
 
     def diagonal(self) -> Doubles:

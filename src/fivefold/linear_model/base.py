@@ -91,7 +91,7 @@ def cast_learned(numbers: Array, dtype: DTypeLike) -> Array:
 def weights_or_none(w: Weights) -> Weights | None:
     """The weights, or None if every row counts once: sums without weights are cheaper."""
     if is_chunked(w):
-        return None if w.ones else w  # type: ignore[attr-defined]
+        return None if w.ones else w  # type: ignore[attr-defined]  # weights in chunks
     if is_tensor(w) and is_one(w):
         return None
     return None if (w == 1.0).all() else w

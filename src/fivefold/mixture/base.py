@@ -125,7 +125,7 @@ class BaseMixture(DensityEstimator):
         """The weights of the rows in the components at the start; no number of the points is missing."""
         if self.n_components == 1:
             if isinstance(points, ChunkedPoints):
-                return GroupWeights(points.w.map(lambda w: np.zeros(len(w), dtype=np.int64)), points.w, 1)  # type: ignore[arg-type]
+                return GroupWeights(points.w.map(lambda w: np.zeros(len(w), dtype=np.int64)), points.w, 1)  # type: ignore[arg-type]  # in chunks
             return GroupWeights(to_device_of(np.zeros(points.n, dtype=np.int64), points.table), points.w, 1)
         R, rule = STARTS[self.init_params](points, self.n_components, rng), unfitted.rule
         if isinstance(rule, RestrictedAssignment) and isinstance(points, Points):

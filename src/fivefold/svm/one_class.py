@@ -21,25 +21,29 @@ from sklearn.callback import with_callbacks
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import OutlierDetector
-from fivefold.core.estimators.params import Index, NonNegative, Positive
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, UserTable, UserTarget, UserWeights, Vector, Weights
-from fivefold.svm.support.base import Finite, Gamma, KernelMachine, KernelName, Share, StepLimit
+from fivefold.svm.support.base import KernelMachine, Share
 from fivefold.svm.support.dual_problems import enclosing_sphere, quantile_support
 
 BOUNDARY_ROUNDING = {8: 1e-10, 4: 1e-6}  # of an answer, as a share of the boundary's own, by the bytes of a number
 
 
-class KernelRegion(KernelMachine, OutlierDetector):
-    """What both have in common; each declares its fields.
+class KernelRegion(
+    KernelMachine,
+    OutlierDetector,
+    keywords="kernel degree gamma coef0 tol nu shrinking cache_size verbose max_iter",
+):
+    """What both have in common.
 
     Parameters
     ----------
     nu
         upper bound of the share of rows outside the region, lower bound of the share of support vectors.
-    verbose
-        has no effect, and is accepted as in scikit-learn.
     """
+
+    _: KW_ONLY
+    nu: Share = 0.5
 
     takes = Takes(sparse=True)
 
@@ -60,18 +64,10 @@ class OneClassSVM(KernelRegion):
 
     Attributes
     ----------
-    support_, support_vectors_
-        numbers of the support vectors among the rows of fit, and these rows.
-    n_support_
-        their number.
     dual_coef_
-        their coefficients (1, support vectors).
+        coefficients (1, support vectors).
     intercept_, offset_
         -rho and rho: the lowest score of a row inside.
-    n_iter_
-        steps of the solver.
-    fit_status_
-        0 if the solver converged, 1 if `max_iter` ended it.
 
     Examples
     --------
@@ -80,18 +76,6 @@ class OneClassSVM(KernelRegion):
     >>> model.predict([[0.5], [9.0]])
     array([ 1, -1])
     """
-
-    _: KW_ONLY
-    kernel: KernelName = "rbf"
-    degree: Index = 3
-    gamma: Gamma = "scale"
-    coef0: Finite = 0.0
-    tol: NonNegative = 1e-3
-    nu: Share = 0.5
-    shrinking: bool = True
-    cache_size: Positive = 200
-    verbose: bool | int = False
-    max_iter: StepLimit = -1
 
     card = Card(
         applications=("outlier detection",),
@@ -114,7 +98,7 @@ class OneClassSVM(KernelRegion):
         self.model_, _ = self._fit_single(X, training, positions, dual, training.source())
 
     @property
-    def offset_(self) -> Array:  # type: ignore[override]
+    def offset_(self) -> Array:  # type: ignore[override]  # an array, as in scikit-learn
         """rho, as an array of one number."""
         return np.asarray(-self.intercept_)
 
@@ -133,20 +117,12 @@ class SVDD(KernelRegion):
 
     Attributes
     ----------
-    support_, support_vectors_
-        numbers of the support vectors among the rows of fit, and these rows.
-    n_support_
-        their number.
     dual_coef_
-        their coefficients (1, support vectors), which sum to 1: the centre is their mean in the features.
+        coefficients (1, support vectors), which sum to 1: the centre is their mean in the features.
     radius_
         of the sphere.
     intercept_
         the part of the decision function that does not depend on the row.
-    n_iter_
-        steps of the solver.
-    fit_status_
-        0 if the solver converged, 1 if `max_iter` ended it.
 
     Examples
     --------
@@ -157,16 +133,7 @@ class SVDD(KernelRegion):
     """
 
     _: KW_ONLY
-    kernel: KernelName = "rbf"
-    degree: Index = 3
-    gamma: Gamma = "scale"
-    coef0: Finite = 0.0
-    tol: NonNegative = 1e-3
     nu: Share = 0.1
-    shrinking: bool = True
-    cache_size: Positive = 200
-    verbose: bool | int = False
-    max_iter: StepLimit = -1
 
     card = Card(
         applications=("outlier detection",),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
 from itertools import combinations
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import warn_kept_best
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.params import Index, NonNegative, Positive, Seed
+from fivefold.core.estimators.params import Seed
 from fivefold.core.estimators.supervised_learning import Classifier, class_weights
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card, SearchRange
@@ -43,7 +43,7 @@ from fivefold.core.types import (
     Weights,
 )
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
-from fivefold.svm.support.base import Cost, Finite, Gamma, KernelMachine, KernelName, Share, StepLimit, step_reports
+from fivefold.svm.support.base import Cost, KernelMachine, Share, step_reports
 from fivefold.svm.support.dual_problems import nu_margin, soft_margin, squared_margin
 from fivefold.svm.support.expansion import SupportExpansion
 from fivefold.svm.support.pairwise_training import PairMachine, PairTraining, class_layout, pair_weights
@@ -58,7 +58,7 @@ def _has_probabilities(machine: Any) -> bool:
 
 
 class KernelClassifier(KernelMachine, Classifier):
-    """What both classifiers share; each declares its fields in the order of scikit-learn's.
+    """What both classifiers share.
 
     Parameters
     ----------
@@ -70,11 +70,16 @@ class KernelClassifier(KernelMachine, Classifier):
         "ovr": one score per class, its votes and its answers; "ovo": the answer of every pair of classes.
     break_ties
         whether the answers decide among classes with the same number of votes; otherwise the first class wins.
-    verbose
-        has no effect, and is accepted as in scikit-learn.
     random_state
         seed of the folds of `probability`.
     """
+
+    _: KW_ONLY
+    probability: bool | Literal["deprecated"] = "deprecated"
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
+    decision_function_shape: Literal["ovr", "ovo"] = "ovr"
+    break_ties: bool = False
+    random_state: Seed = None
 
     takes = Takes(sparse=True, one_class=False)
 
@@ -85,13 +90,12 @@ class KernelClassifier(KernelMachine, Classifier):
         return fitted
 
     def _fit(self, X: Table, y: Target, w: Weights, given: UserWeights = None, objects: Any = None) -> None:
-        own: Any = self  # fields of the classes below
         training, positions = self._training(X, given, objects)
         K = len(self.classes_)
         self.class_weight_ = np.ones(K)
-        if own.class_weight is not None:
-            self.class_weight_ = class_weights(own.class_weight, self.classes_, y, np.ones(len(y)))
-        rng = check_random_state(own.random_state) if own.probability is True else None
+        if self.class_weight is not None:
+            self.class_weight_ = class_weights(self.class_weight, self.classes_, y, np.ones(len(y)))
+        rng = check_random_state(self.random_state) if self.probability is True else None
         pairs = PairTraining(training, y, w.astype(np.float64), K, self._dual, self._read_off, self._options(), rng)
 
         def model(machines: list[PairMachine]) -> SupportExpansion:
@@ -107,13 +111,13 @@ class KernelClassifier(KernelMachine, Classifier):
     def _model(
         self, machines: list[PairMachine], training: TrainingRows, positions: Indices, y: Codes
     ) -> SupportExpansion:
-        K, own = len(self.classes_), cast(Any, self)
+        K = len(self.classes_)
         support, n_support, coef = class_layout(machines, y, K)
         intercept = np.array([machine.intercept for machine in machines])
         if K == 2:  # as in scikit-learn: positive for the second class
             coef, intercept = -coef, -intercept
         solutions = [machine.solution for machine in machines]
-        platt = np.array([machine.platt or (-1.0, 0.0) for machine in machines]) if own.probability is True else None
+        platt = np.array([machine.platt or (-1.0, 0.0) for machine in machines]) if self.probability is True else None
         return self._expansion(
             training, positions, support, coef,
             intercept=intercept, n_support=n_support, platt=platt,
@@ -148,22 +152,20 @@ class KernelClassifier(KernelMachine, Classifier):
     def decision_function(self, X: UserTable) -> Array:
         """Scores of the classes (n, K) or answers of the pairs; for two classes (n,), positive for the second."""
         G = self._answers(X)
-        own: Any = self
         if len(self.classes_) == 2:
             out = G[:, 0]
         else:
-            out = self._votes(G, ties=True) if own.decision_function_shape == "ovr" else G
+            out = self._votes(G, ties=True) if self.decision_function_shape == "ovr" else G
         return out.astype(self.model_.dtype, copy=False)
 
     def predict(self, X: UserTable) -> Labels:
         """The class of each row: the one with most votes of the pairs."""
-        own: Any = self
-        if own.break_ties and own.decision_function_shape == "ovo":
+        if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(f"{type(self).__name__}: break_ties needs decision_function_shape='ovr'; got 'ovo'")
         G = self._answers(X)
         if len(self.classes_) == 2:
             return self.classes_[(G[:, 0] >= 0).astype(np.int64)]
-        return self.classes_[self._votes(G, ties=bool(own.break_ties)).argmax(axis=1)]
+        return self.classes_[self._votes(G, ties=bool(self.break_ties)).argmax(axis=1)]
 
     def _votes(self, G: Matrix, ties: bool) -> Matrix:
         """Votes of the pairs, and if `ties` sums of their answers squeezed into (-1/3, 1/3)."""
@@ -216,7 +218,11 @@ def _squared_norm(machine: PairMachine) -> float:
     return found.squared_norm * float((b[at] / found.b[at]) ** 2) if found.b[at] else 0.0
 
 
-class SVC(KernelClassifier):
+class SVC(
+    KernelClassifier,
+    keywords="C kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
+    "decision_function_shape break_ties random_state",
+):
     """Support vector machine with kernels.
 
     Parameters
@@ -238,8 +244,6 @@ class SVC(KernelClassifier):
         one per pair of classes.
     n_iter_
         steps of the solver, one number per pair.
-    fit_status_
-        0 if the solver converged, 1 if `max_iter` ended it.
     duality_gap_, objective_
         per pair, how far the objective may be from its minimum, and the objective.
     classes_
@@ -255,20 +259,6 @@ class SVC(KernelClassifier):
 
     _: KW_ONLY
     C: Cost = 1.0
-    kernel: KernelName = "rbf"
-    degree: Index = 3
-    gamma: Gamma = "scale"
-    coef0: Finite = 0.0
-    shrinking: bool = True
-    probability: bool | Literal["deprecated"] = "deprecated"
-    tol: NonNegative = 1e-3
-    cache_size: Positive = 200
-    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
-    verbose: bool | int = False
-    max_iter: StepLimit = -1
-    decision_function_shape: Literal["ovr", "ovo"] = "ovr"
-    break_ties: bool = False
-    random_state: Seed = None
     loss: Literal["hinge", "squared_hinge"] = "hinge"
 
     card = Card(
@@ -301,7 +291,11 @@ class SVC(KernelClassifier):
         return soft_margin(sign, float(self.C), w)
 
 
-class NuSVC(KernelClassifier):
+class NuSVC(
+    KernelClassifier,
+    keywords="nu kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
+    "decision_function_shape break_ties random_state",
+):
     """Support vector machine with kernels, by a share of errors in place of their price.
 
     Parameters
@@ -322,8 +316,6 @@ class NuSVC(KernelClassifier):
         one per pair of classes.
     n_iter_
         steps of the solver, one number per pair.
-    fit_status_
-        0 if the solver converged, 1 if `max_iter` ended it.
     classes_
         the labels.
 
@@ -337,20 +329,6 @@ class NuSVC(KernelClassifier):
 
     _: KW_ONLY
     nu: Share = 0.5
-    kernel: KernelName = "rbf"
-    degree: Index = 3
-    gamma: Gamma = "scale"
-    coef0: Finite = 0.0
-    shrinking: bool = True
-    probability: bool | Literal["deprecated"] = "deprecated"
-    tol: NonNegative = 1e-3
-    cache_size: Positive = 200
-    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
-    verbose: bool | int = False
-    max_iter: StepLimit = -1
-    decision_function_shape: Literal["ovr", "ovo"] = "ovr"
-    break_ties: bool = False
-    random_state: Seed = None
 
     card = Card(
         applications=("classification",),

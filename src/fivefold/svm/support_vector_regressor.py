@@ -17,25 +17,26 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.params import Index, NonNegative, Positive
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.kernels.row_cache import RepeatedRows
-from fivefold.svm.support.base import Cost, Finite, Gamma, KernelMachine, KernelName, Share, StepLimit
+from fivefold.svm.support.base import Cost, KernelMachine, Share
 from fivefold.svm.support.dual_problems import nu_tube, tube
 
 
 class KernelRegressor(KernelMachine, Regressor):
-    """What both regressors share; each declares its fields in the order of scikit-learn's.
+    """What both regressors share.
 
     Parameters
     ----------
     C
         weight of the errors relative to the smoothness of the surface.
-    verbose
-        has no effect, and is accepted as in scikit-learn.
     """
+
+    _: KW_ONLY
+    C: Cost = 1.0
 
     takes = Takes(sparse=True)
 
@@ -56,7 +57,7 @@ class KernelRegressor(KernelMachine, Regressor):
         return self._linear_coef(self.model_.coefficients().T)
 
 
-class SVR(KernelRegressor):
+class SVR(KernelRegressor, keywords="kernel degree gamma coef0 tol C epsilon shrinking cache_size verbose max_iter"):
     """Support vector machine for regression with kernels: errors up to epsilon are free.
 
     Parameters
@@ -66,18 +67,10 @@ class SVR(KernelRegressor):
 
     Attributes
     ----------
-    support_, support_vectors_
-        numbers of the support vectors among the rows of fit, and these rows.
-    n_support_
-        their number.
     dual_coef_
-        their coefficients (1, support vectors).
+        coefficients (1, support vectors).
     intercept_
         the constant of the surface.
-    n_iter_
-        steps of the solver.
-    fit_status_
-        0 if the solver converged, 1 if `max_iter` ended it.
     duality_gap_, objective_
         how far the objective may be from its minimum, and the objective.
 
@@ -90,17 +83,7 @@ class SVR(KernelRegressor):
     """
 
     _: KW_ONLY
-    kernel: KernelName = "rbf"
-    degree: Index = 3
-    gamma: Gamma = "scale"
-    coef0: Finite = 0.0
-    tol: NonNegative = 1e-3
-    C: Cost = 1.0
     epsilon: NonNegative = 0.1
-    shrinking: bool = True
-    cache_size: Positive = 200
-    verbose: bool | int = False
-    max_iter: StepLimit = -1
 
     card = Card(
         applications=("regression",),
@@ -130,7 +113,7 @@ class SVR(KernelRegressor):
         self.model_, _ = self._fit_single(X, training, positions, dual, training.source())
 
 
-class NuSVR(KernelRegressor):
+class NuSVR(KernelRegressor, keywords="nu C kernel degree gamma coef0 shrinking tol cache_size verbose max_iter"):
     """Support vector machine for regression with kernels, by a share of rows outside the tube.
 
     Parameters
@@ -140,20 +123,12 @@ class NuSVR(KernelRegressor):
 
     Attributes
     ----------
-    support_, support_vectors_
-        numbers of the support vectors among the rows of fit, and these rows.
-    n_support_
-        their number.
     dual_coef_
-        their coefficients (1, support vectors).
+        coefficients (1, support vectors).
     intercept_
         the constant of the surface.
     epsilon_
         the width of the tube that was found.
-    n_iter_
-        steps of the solver.
-    fit_status_
-        0 if the solver converged, 1 if `max_iter` ended it.
 
     Examples
     --------
@@ -165,16 +140,6 @@ class NuSVR(KernelRegressor):
 
     _: KW_ONLY
     nu: Share = 0.5
-    C: Cost = 1.0
-    kernel: KernelName = "rbf"
-    degree: Index = 3
-    gamma: Gamma = "scale"
-    coef0: Finite = 0.0
-    shrinking: bool = True
-    tol: NonNegative = 1e-3
-    cache_size: Positive = 200
-    verbose: bool | int = False
-    max_iter: StepLimit = -1
 
     card = Card(
         applications=("regression",),

@@ -44,7 +44,7 @@ def _pointers(*values: str | int | float | Doubles) -> tuple[list[object], list[
         else:
             kept.append(value)
     found: list[object] = [
-        v.ctypes.data if hasattr(v, "ctypes") else ctypes.addressof(v)  # type: ignore[arg-type]
+        v.ctypes.data if hasattr(v, "ctypes") else ctypes.addressof(v)  # type: ignore[arg-type]  # a number of ctypes
         for v in kept
     ]
     return found, kept

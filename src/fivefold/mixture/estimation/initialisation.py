@@ -159,5 +159,5 @@ def _blurred_chunks(R: RowWeights, points: ChunkedPoints, seed: int, share: floa
 
 def _nearest(points: AnyPoints, centres: Matrix) -> GroupWeights:
     if isinstance(points, ChunkedPoints):
-        return GroupWeights(points.labels(centres), points.w, len(centres))  # type: ignore[arg-type]
+        return GroupWeights(points.labels(centres), points.w, len(centres))  # type: ignore[arg-type]  # codes in chunks
     return GroupWeights(squared_distances(points.table, centres).argmin(axis=1), points.w, len(centres))

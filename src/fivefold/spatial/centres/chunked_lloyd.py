@@ -179,7 +179,7 @@ def chunked_lloyd(
     inertia, cost, members = sum_over_chunks(rule, points.table, points.w, merge=sum_pairs)
     return LloydResult(
         centres=centres,
-        labels=points.labels(centres),  # type: ignore[arg-type]
+        labels=points.labels(centres),  # type: ignore[arg-type]  # codes in chunks
         inertia=inertia,
         cost=cost,
         n_iter=step,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Real
 from typing import Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ from fivefold.core.admission.sparse import configured_csr
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Estimator, learned, not_fitted_error
-from fivefold.core.estimators.params import Range
+from fivefold.core.estimators.params import Index, NonNegative, Positive, Range
 from fivefold.core.types import Doubles, Indices, Matrix, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.kernels.row_cache import RowSource
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
@@ -56,9 +56,33 @@ class KernelMachine(Estimator):
         whether variables that stay at their bounds are set aside during the descent.
     cache_size
         rows of the Gram matrix are kept in this many megabytes.
+    verbose
+        has no effect, and is accepted as in scikit-learn.
     max_iter
         maximum number of steps of the solver; -1 is no limit.
+
+    Attributes
+    ----------
+    support_, support_vectors_
+        numbers of the support vectors among the rows of fit, and these rows.
+    n_support_
+        their number.
+    n_iter_
+        steps of the solver.
+    fit_status_
+        0 if the solver converged, 1 if `max_iter` ended it.
     """
+
+    _: KW_ONLY
+    kernel: KernelName = "rbf"
+    degree: Index = 3
+    gamma: Gamma = "scale"
+    coef0: Finite = 0.0
+    shrinking: bool = True
+    tol: NonNegative = 1e-3
+    cache_size: Positive = 200
+    verbose: bool | int = False
+    max_iter: StepLimit = -1
 
     support_ = learned("support")
     support_vectors_ = learned("support_vectors")
@@ -88,9 +112,9 @@ class KernelMachine(Estimator):
         if name == "precomputed" and issparse(X):
             raise TypeError(f"{type(self).__name__}: a precomputed kernel must be dense; got a sparse matrix")
         if name != "function":
-            return self._fit_admitted(X, y, sample_weight, given=sample_weight)  # type: ignore[attr-defined]
+            return self._fit_admitted(X, y, sample_weight, given=sample_weight)  # type: ignore[attr-defined]  # of classes below
         numbers = np.arange(count_objects(X), dtype=np.float64)[:, None]
-        self._fit_admitted(numbers, y, sample_weight, given=sample_weight, objects=X)  # type: ignore[attr-defined]
+        self._fit_admitted(numbers, y, sample_weight, given=sample_weight, objects=X)  # type: ignore[attr-defined]  # of classes below
         for known in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(known, None)
         return self
@@ -110,18 +134,16 @@ class KernelMachine(Estimator):
 
     def _training(self, X: Table, given: UserWeights, objects: Any) -> tuple[TrainingRows, Indices]:
         """The rows as the solver sees them, and their numbers before rows of weight zero left."""
-        own: Any = self
         name, weights = type(self).__name__, None if given is None else np.ravel(np.asarray(given, dtype=np.float64))
         n = X.shape[0] if weights is None or len(weights) == 1 else len(weights)
         positions = np.arange(n) if weights is None or len(weights) == 1 else np.flatnonzero(weights)
         if self._kernel_name() == "precomputed" and X.shape[1] != n:
             raise ValueError(f"{name}: a precomputed kernel must be square; got {n} rows and {X.shape[1]} columns")
         shares = None if weights is None or len(weights) == 1 else weights[positions]
-        return TrainingRows.of(name, choose_kernel(self, X, shares), X, positions, objects, float(own.tol)), positions
+        return TrainingRows.of(name, choose_kernel(self, X, shares), X, positions, objects, float(self.tol)), positions
 
     def _options(self) -> SolverOptions:
-        own: Any = self  # the fields are those of each class
-        return SolverOptions(float(own.tol), int(own.max_iter), float(own.cache_size) * 2**20, bool(own.shrinking))
+        return SolverOptions(float(self.tol), int(self.max_iter), float(self.cache_size) * 2**20, bool(self.shrinking))
 
     def _expansion(
         self, training: TrainingRows, positions: Indices, support: Indices, coef: Matrix, **more: Any
@@ -190,13 +212,12 @@ class KernelMachine(Estimator):
 
     def _warn_unconverged(self, solutions: list[DualSolution]) -> None:
         """Warn if a descent did not end by itself."""
-        own: Any = self
         self._refuse_unbounded(solutions)
         if not any(found.reason == "max_iter" for found in solutions):
             return
         warn(
             f"{type(self).__name__}: {max(found.steps for found in solutions)} steps (max_iter) were not enough for "
-            f"tol={own.tol:g}; raise max_iter, or scale the columns",
+            f"tol={self.tol:g}; raise max_iter, or scale the columns",
             ConvergenceWarning,
         )
 
@@ -234,12 +255,11 @@ def step_reports(machine: KernelMachine, name: str, count: int, X: Table) -> Ite
 
 def choose_kernel(machine: KernelMachine, X: Table, w: Weights | None) -> KernelChoice:
     """The kernel of a machine, with the gamma that its setting means for this table with weights w of its rows."""
-    own: Any = machine
-    if not isinstance(own.kernel, str):
-        return KernelChoice("function", function=own.kernel)
-    if own.kernel == "precomputed":
+    if not isinstance(machine.kernel, str):
+        return KernelChoice("function", function=machine.kernel)
+    if machine.kernel == "precomputed":
         return KernelChoice("precomputed")
-    return KernelChoice(own.kernel, kernel_width(own.gamma, X, w), float(own.coef0), int(own.degree))
+    return KernelChoice(machine.kernel, kernel_width(machine.gamma, X, w), float(machine.coef0), int(machine.degree))
 
 
 def kernel_width(gamma: Any, X: Table, w: Weights | None) -> float:
