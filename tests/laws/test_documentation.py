@@ -4,6 +4,7 @@ import ast
 import inspect
 import textwrap
 from dataclasses import KW_ONLY, fields
+from pathlib import Path
 
 import pytest
 from tables import METHODS
@@ -115,3 +116,11 @@ def test_a_class_may_name_the_order_of_its_keyword_only_parameters(cls):
 def test_an_order_that_names_no_parameter_is_refused():
     with pytest.raises(TypeError, match=r"Misspelt: keywords names \['thrid'\]"):
         type("Misspelt", (Base,), {"__annotations__": {}}, keywords="thrid")
+
+
+def test_the_readme_lists_every_method_by_its_chapter():
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    chapters = {method.chapter for method in METHODS}
+    for chapter in chapters:
+        names = sorted(method.name for method in METHODS if method.chapter == chapter)
+        assert f"| `{chapter}` | {', '.join(names)} |" in readme

@@ -80,7 +80,7 @@ def free_memory() -> int | None:
 
 
 def square_fits(n: int, arrays: float, share: float = 1.0) -> bool:
-    """Does this share of the free memory hold so many arrays of n x n numbers?"""
+    """Does this share of the free memory hold this many arrays of n x n numbers?"""
     needed = arrays * 8.0 * n * n
     if needed <= SMALL_REQUEST:
         return True
