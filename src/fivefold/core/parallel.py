@@ -40,8 +40,8 @@ OPEN, CLOSED, FAILED = range(3)  # STATUS; FAILED: a helper's task raised an exc
 T = TypeVar("T")
 
 _thread_state = threading.local()
-_seconds: dict[object, float] = {}  # per row or item, of each function that was shared, at its last call,
-_useful: dict[object, int] = {}  # and how many threads could work at the same time
+_seconds: dict[object, float] = {}  # per row or item, of each function that was shared, at its last call
+_useful: dict[object, int] = {}  # how many threads could work on it at the same time
 
 
 def threads() -> int:
@@ -52,7 +52,7 @@ def threads() -> int:
 
 
 def team_size(seconds: float) -> int:
-    """How many of the threads pay for work that takes one thread so many seconds."""
+    """How many of the threads pay for work that takes one thread this many seconds."""
     return max(1, min(threads(), int(seconds / SECONDS_PER_THREAD)))
 
 
@@ -238,7 +238,7 @@ class _Helpers:
         self.queue, self.count, self.lock = SimpleQueue[Callable[[], None]](), 0, threading.Lock()
 
     def ask(self, job: Callable[[], None], several: int) -> None:
-        """Have so many threads do a job."""
+        """Have this many threads do a job."""
         if self.count < several:
             with self.lock:
                 while self.count < several:

@@ -30,8 +30,8 @@ TICKET, DONE, KIND = 0, 16, 32  # words of a team beside STATUS
 # A ticket holds the number of its phase, the number of its tasks, and the next task
 TASK_BITS = 20
 TASK_MASK = 2**TASK_BITS - 1
-SPINS = 2000  # looks at a word before the core is offered to others: about 5 microseconds,
-YIELDS = 4000  # times that it is offered before the thread sleeps: a few milliseconds; a thread that naps misses phases
+SPINS = 2000  # looks at a word before a waiting thread offers its core to others: about 5 microseconds
+YIELDS = 4000  # times that it offers its core before it sleeps: a few milliseconds, as a sleeping thread misses phases
 NAP = 100  # microseconds of sleep
 
 

@@ -51,7 +51,7 @@ def kernel_of(
     coef0: float = 1,
     options: Mapping[str, Any] | None = None,
 ) -> Kernel:
-    """The kernel of these parameters for a table of so many columns; text that is no name is an expression.
+    """The kernel of these parameters for a table of this many columns; text that is no name is an expression.
 
     Examples
     --------

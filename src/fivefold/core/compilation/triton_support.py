@@ -74,7 +74,7 @@ def blocks(n: int, size: int) -> int:
 
 
 def has_kernels(X: AnyArray, columns: int = MAX_KERNEL_COLUMNS) -> bool:
-    """Can kernels work on this tensor, if they hold rows of at most so many columns?"""
+    """Can kernels work on this tensor, if they hold rows of at most this many columns?"""
     if X.device.type not in KERNEL_DEVICES or X.element_size() != 4 or X.shape[1] > columns or not X.is_contiguous():
         return False
     return _triton_works(str(X.device))

@@ -40,7 +40,7 @@ def free_bytes(X: AnyArray) -> int:
 
 
 def row_cuts(X: AnyArray, numbers: int) -> list[tuple[int, int]]:
-    """The ends of runs of rows of X, each of which makes so many numbers of temporaries per row."""
+    """The ends of runs of rows of X, each of which makes this many temporary numbers per row."""
     n, at_once = len(X), int(MEMORY_SHARE * free_bytes(X)) // (numbers * X.element_size() + 1)
     step = max(RUN_ROWS, at_once // RUN_ROWS * RUN_ROWS)
     return [(a, min(a + step, n)) for a in range(0, n, step)]

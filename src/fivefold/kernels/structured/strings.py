@@ -107,7 +107,7 @@ class SpectrumKernel(CountKernel):
 
 
 class MismatchKernel(SpectrumKernel):
-    """A k-gram counts for all k-grams that differ from it in up to m places, over an alphabet of so many letters.
+    """A k-gram counts for all k-grams that differ from it in up to m places, over an alphabet of this many letters.
 
     Examples
     --------

@@ -10,8 +10,8 @@ G is the Gram matrix and R a diagonal. Signs are part of b, so the family of sup
     SVR                targets     -C w, C w              eps    0      one           0
     one-class          0           0, w                   0      0      one           the first nu of the weight at w
     SVDD               k(x, x)/2   0, w/(nu n)            0      0      one           the same, scaled
-    nu-SVC             0           as SVC, C = 1          0      0      one a class   each class at nu/2 of the weight
-    nu-SVR, 2n terms   targets     0, C w and -C w, 0     0      0      one a sign    each sign at nu/2 of the weight
+    nu-SVC             0           as SVC, C = 1          0      0      one per class each class at nu/2 of the weight
+    nu-SVR, 2n terms   targets     0, C w and -C w, 0     0      0      one per sign  each sign at nu/2 of the weight
     ranking            1           0, C                   0      0      none          0
 
 With the residual f = t - (G + R) b the slope to the right of b_i is u_i = f_i - tube or f_i + tube, by the side of zero

@@ -311,7 +311,7 @@ def _slow_learners(learners: Iterable[Learner], costs: Mapping[str, FitCost]) ->
 
 
 def _slow_portfolio(learners: Iterable[Learner], rows: int) -> dict[str, str]:
-    """Methods that nobody named and that would take too long on so many rows, by their cards, and why."""
+    """Methods that nobody named and that would take too long on this many rows, by their cards, and why."""
     return {
         learner.name: f"its time grows as n^{exponent:g}, too fast for over {limit:,} rows; name it to include it"
         for exponent, limit in reversed(PORTFOLIO_ROWS)
