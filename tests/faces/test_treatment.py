@@ -1,6 +1,7 @@
 """What the study does to the columns of each kind before a method sees them; all of it learned from training rows."""
 
 import pickle
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 import numpy as np
@@ -19,6 +20,9 @@ from fivefold.naive_bayes import GaussianNB, MixedNB, MultinomialNB
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.preparation.column_transformer import InputNeeds, describe_treatment, input_needs, make_transformer
 from fivefold.study.preparation.encoders import LevelPooler, OneHotTargetEncoder
+from fivefold.study.running.fold import evaluate_fold
+from fivefold.study.tables.kinds import raw_columns, type_columns
+from fivefold.study.tables.table import table_from_frame
 
 NUMBERS = input_needs(Ridge())  # one that takes complete numbers only
 
@@ -275,3 +279,31 @@ def test_a_column_that_is_empty_in_training_goes_through(kind):
     for estimator in (Ridge(), GaussianNB(), MixedNB()):
         made = make_transformer(input_needs(estimator), data).fit(whole[:10], data.y[:10])
         assert made.transform(whole[10:]).shape == (1, len(made.get_feature_names_out()))
+
+
+def test_strings_have_their_k_grams_counted_as_in_a_spectrum_kernel():
+    """Two letters alone: the coordinates have the inner products of normalised counts, up to the weight of rarity."""
+    strings = ["abab", "baba", "aabb", "bbbb", None]
+    made, found = ready(NUMBERS, pl.DataFrame({"w": strings, "a": range(5)}), kinds={"w": "text"})
+    counted = made.named_transformers_["text"][0].reduced_["w"][0]
+    assert counted.analyzer == "char" and {"aba", "bab", "ab", "a"} <= set(counted.vocabulary_)
+    assert all(np.all(np.isfinite(values)) for values in found.values())
+    words = ready(NUMBERS, pl.DataFrame({"w": ["two words", "three of them"], "a": [0, 1]}), kinds={"w": "text"})[0]
+    assert words.named_transformers_["text"][0].reduced_["w"][0].analyzer == "word"
+
+
+def test_sequences_are_learned_from_and_names_and_keys_are_not():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    dna = ["".join(rng.choice(list("ACGT"), 30, p=[0.4, 0.2, 0.2, 0.2] if c else [0.1, 0.3, 0.3, 0.3])) for c in y]
+    names = ["".join(rng.choice(list("abcdefgh"), 8)) for _ in y]
+    keys = ["".join(rng.choice(list("0123456789abcdef"), 32)) for _ in y]
+    columns, _ = raw_columns(table_from_frame("t", pl.DataFrame({"dna": dna, "name": names, "key": keys})))
+    typed = type_columns(columns, {})
+    assert [each.kind for each in typed] == ["text", "identifier", "identifier"]
+    assert "spectrum kernel" in " ".join(typed[0].notes)
+    data = study_table(pl.DataFrame({"dna": dna}), np.array(["few", "many"])[y], kinds={"dna": "text"})
+    one = replace(make_plan(data, ["SVC"]).learners[0], settings=({},))
+    plan = make_plan(data, [one], folds=3, repeats=1, holdout=0)
+    scores = [evaluate_fold(data, plan.learners[0], split, plan).scores["accuracy"] for split in plan.splits]
+    assert np.mean(scores) > 0.8

@@ -7,7 +7,7 @@ boolean       0 and 1, then as numbers
 categories    as they are if the method takes them; otherwise one column per level, rare and unseen levels pooled;
               above 20 levels encoded by the target, cross-fitted
 dates         days since the first one, and year, month, day, weekday, hour those that vary; then as numbers
-text          TF-IDF, reduced to 50 components; then as numbers
+text          TF-IDF of words, or of k-grams of strings without words, reduced to 50 components that are scaled together
 identifiers   left out
 """
 
@@ -87,7 +87,7 @@ def make_transformer(needs: InputNeeds, data: Data) -> ColumnTransformer:
         ("numbers", make_pipeline(NumberEncoder(levels), *_numeric_steps(needs)), names["numbers"]),
         ("categories", encode, names["categories"]),
         ("dates", make_pipeline(CalendarEncoder(fill=not needs.missing), *_numeric_steps(needs)), names["dates"]),
-        ("text", make_pipeline(TextEncoder(), *_numeric_steps(needs)), names["text"]),
+        ("text", make_pipeline(TextEncoder(), *_shift(needs)), names["text"]),
     ]
     ready = ColumnTransformer([block for block in blocks if block[2]], verbose_feature_names_out=False)
     return ready.set_output(transform="polars") if needs.categories == "text" else ready
@@ -136,7 +136,8 @@ def describe_treatment(needs: InputNeeds, data: Data) -> list[str]:
         "numbers": numeric,
         "categories": encode,
         "dates": f"days since the first, and {', '.join(tuple(DATE_PARTS)[1:])} those that vary; {numeric}",
-        "text": f"TF-IDF of the words, reduced to {TEXT_COMPONENTS} components or as many as there are words",
+        "text": f"TF-IDF of the words, or of the k-grams of strings without words (a spectrum kernel), reduced to "
+        f"{TEXT_COMPONENTS} components or as many as there are words, which are scaled together",
     }
     lines = [
         f"{kind} ({len(names[kind])}: {first_names(names[kind], MAX_NAMES_SHOWN)}): {how}"
@@ -167,9 +168,13 @@ def _numeric_steps(needs: InputNeeds) -> list[TransformerMixin]:
     fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     return [
         EmptyColumnFiller() if needs.missing else fill,
-        *([NonNegativeShift()] if needs.positive else []),
+        *_shift(needs),
         *([StandardScaler()] if needs.scaled else []),
     ]
+
+
+def _shift(needs: InputNeeds) -> list[TransformerMixin]:
+    return [NonNegativeShift()] if needs.positive else []
 
 
 def _describe_numeric(needs: InputNeeds) -> str:

@@ -4,7 +4,7 @@ number       all values are numbers
 boolean      two values: yes and no, true and false, t and f, y and n, 0 and 1
 date         all values are dates
 identifier   a different value in (nearly) every row: a word, a code, or consecutive integers
-text         a different value in most rows, of several words
+text         a different value in most rows, of several words, or a long string of nothing but letters
 category     any other text
 ordinal      never guessed
 """
@@ -34,6 +34,9 @@ from fivefold.study.tables.table import BadInput, Table, quote_list
 
 IDENTIFIER_SHARE = 0.95  # text with at least this share of distinct values is an identifier
 TEXT_DISTINCT_SHARE, TEXT_MEAN_WORDS = 0.5, 3.0  # text: more distinct values, at least these words per value
+SEQUENCE_LETTERS = (
+    15.0  # letters per value on average that make single words sequences, such as of DNA: names are shorter
+)
 MIN_NUMBER_SHARE = 0.8  # a text column with more numbers than this share probably holds a few typing errors
 MIN_IDENTIFIER_VALUES = 20  # a column with fewer distinct values is never taken for an identifier or for text
 IDENTIFIER_NAME = re.compile(r"(?i:(^|.*[\s_.#-])(id|uuid|guid|key|index|idx|rowid|row|nr|no))|.*[a-z](Id|ID)")
@@ -101,6 +104,11 @@ def guess_kind(raw: RawColumn, *, counters: bool = True) -> TypedColumn:
     )
     if rare > TEXT_DISTINCT_SHARE and _mean_words(values) >= TEXT_MEAN_WORDS:
         return TypedColumn(raw.series, "text", notes=slip)
+    if rare > TEXT_DISTINCT_SHARE and _are_sequences(values):
+        note = (
+            f"column {raw.name!r} holds strings of letters, taken as text: k-grams are counted, as in a spectrum kernel"
+        )
+        return TypedColumn(raw.series, "text", notes=(*slip, note))
     if rare < IDENTIFIER_SHARE:
         return TypedColumn(raw.series, "category", notes=slip)
     share = "every value" if len(values) == len(given) else f"{len(values):,} of {len(given):,} values"
@@ -148,6 +156,14 @@ def number_slip_notes(raw: RawColumn) -> tuple[str, ...]:
 def _mean_words(values: pl.Series) -> float:
     """Words per value on average."""
     return float(values.str.count_matches(r"\S+").to_numpy().mean())
+
+
+def _are_sequences(values: pl.Series) -> bool:
+    """Are the values long strings of letters alone? Keys and hashes have digits, and names are shorter."""
+    return (
+        bool(values.str.contains(r"^\pL+$").all())
+        and float(values.str.len_chars().to_numpy().mean()) >= SEQUENCE_LETTERS
+    )
 
 
 def _simplify_dtype(series: pl.Series) -> pl.Series | None:
