@@ -67,6 +67,7 @@ UNDECLARED = {  # packages that are imported only where a user's data come from 
     "torch": "doctor names the device; tensors come with torch",
     "triton": "comes with torch for CUDA, and compiles kernels there",
     "dask": "arrays in chunks come with dask",
+    "distributed": "and so do the workers of a cluster",
     "pyarrow": "Parquet files and Arrow data sets come with pyarrow, or words say so",
 }
 

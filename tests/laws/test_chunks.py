@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from contextlib import suppress
 from itertools import pairwise
 
 import dask
@@ -14,10 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import Client, LocalCluster
 from family_tables import K, anywhere, assert_same, precision, weights
+from sklearn.base import clone
 from tables import CASES, build, named, outputs, table
 
 from fivefold.cluster import KMeans
 from fivefold.core.chunks.chunked_array import ChunkedArray, RowChunks, Rows, sum_over_chunks, uniform_by_row
+from fivefold.core.chunks.dask_shards import DaskShards
 from fivefold.core.chunks.dask_source import DaskSource
 from fivefold.core.chunks.sources import IterableSource
 from fivefold.data import Chunks
@@ -266,6 +269,51 @@ def test_trees_are_those_of_memory_to_the_last_bit():
             with dask.config.set(scheduler="synchronous"):
                 spread = method(**settings).fit(da.from_array(X, chunks=(5000, 5)), target)
             assert spread.predict(X).tobytes() == whole.predict(X).tobytes()
+
+
+def tree_cases():
+    """Rows with missing values and categories, and boosting with targets and weights of every kind."""
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((12_000, 5))
+    X[rng.uniform(size=X.shape) < 0.1] = np.nan
+    X[:, 4] = rng.randint(0, 40, len(X))
+    y = np.nansum(X[:, :3], axis=1) + rng.standard_normal(len(X))
+    settings = {"max_iter": 4, "random_state": 0, "categorical_features": [4]}
+    wide = {"max_leaf_nodes": None, "max_depth": 4, "max_features": 0.5, "early_stopping": False}
+    return X, (
+        (HistGradientBoostingClassifier(**settings), y > 0, None),
+        (HistGradientBoostingClassifier(**settings), np.digitize(y, [-1.0, 1.0]), rng.randint(0, 3, len(X)) * 1.0),
+        (HistGradientBoostingRegressor(**settings, **wide), y, rng.uniform(0.5, 2.0, len(X))),
+        (HistGradientBoostingRegressor(loss="absolute_error", **settings), y, None),  # its leaves are medians
+    )
+
+
+def test_trees_of_a_cluster_are_those_of_memory_to_the_last_bit(cluster):
+    X, cases = tree_cases()
+    spread = da.from_array(X, chunks=(1700, 5)).persist()
+    for model, target, w in cases:
+        whole = clone(model).fit(X, target, sample_weight=w)
+        shared = clone(model).fit(spread, target, sample_weight=w)
+        assert shared.predict(X).tobytes() == whole.predict(X).tobytes()
+        assert shared.n_iter_ == whole.n_iter_
+
+
+def test_a_worker_that_dies_while_trees_grow_changes_no_bit(cluster, monkeypatch):
+    X, cases = tree_cases()
+    model, target, _ = cases[0]
+    calls, inner = [], DaskShards.call
+
+    def deadly(self, method, *args):
+        calls.append(method)
+        if calls.count("divide") == 5 and method == "divide":
+            with suppress(Exception):  # it closes the connection
+                self.client.run(os._exit, 1, workers=[self.workers[0]])
+        return inner(self, method, *args)
+
+    monkeypatch.setattr(DaskShards, "call", deadly)
+    shared = clone(model).fit(da.from_array(X, chunks=(1700, 5)), target)
+    assert calls.count("divide") > 5
+    assert shared.predict(X).tobytes() == clone(model).fit(X, target).predict(X).tobytes()
 
 
 def test_mixtures_of_chunks_are_as_likely_as_those_of_memory():

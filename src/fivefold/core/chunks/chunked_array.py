@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
-from itertools import chain
+from itertools import chain, pairwise
 from operator import add
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from scipy.sparse import issparse
 
+from fivefold.core.chunks.shards import Shards
 from fivefold.core.chunks.sources import ChunkSource, Side
 from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.numerics.tensors import weight_by_code
@@ -66,16 +67,7 @@ class RowChunks:
 
     def map(self, work: Callable[[Rows], T], *, first: bool = False) -> Iterator[T]:
         """work(rows) of each chunk, in order: one pass over the source; or of the first chunk only."""
-        admit, starts, kept = self.admit, self.starts, self.kept
-
-        def task(where: str, i: int, table: Table, y: object, w: object) -> tuple[int, int, T | None]:
-            rows = admit(where, table, y, w)._replace(start=starts[i] if i < len(starts) else -1)
-            checksum = _checksum(rows)
-            if kept is not None:
-                rows = _kept_rows(rows, kept)
-            return table.shape[0], checksum, work(rows) if len(rows.w) else None
-
-        given = self.source.map(task, self.y, self.w, first=first)
+        given = self.source.map(self._task(work), self.y, self.w, extra=self._places(), first=first)
         read = 0
         for i, (length, checksum, found) in enumerate(given):
             if i >= len(self.lengths) or length != self.lengths[i] or self._changed(i, checksum):
@@ -85,6 +77,44 @@ class RowChunks:
                 yield found
         if read < len(self.lengths) and not first:
             raise self._changed_error(read)
+
+    def shards(self, part: Callable[[Rows], T], make: Callable[[list[T]], Any]) -> Shards | None:
+        """States that workers keep, each made of part(rows) of some chunks; None if this process does all the work."""
+        found = self.source.shards(self._task(part), make, self.y, self.w, self._places())
+        for i, (length, checksum) in enumerate(found.heads if found is not None else ()):
+            if length != self.lengths[i] or self._changed(i, checksum):
+                raise self._changed_error(i)
+        return found
+
+    def _task(self, work: Callable[[Rows], T]) -> Callable[..., tuple[int, int, T | None]]:
+        admit = self.admit
+
+        def task(
+            where: str, i: int, table: Table, y: object, w: object, place: tuple[int, Mask | None]
+        ) -> tuple[int, int, T | None]:
+            start, mask = place
+            rows = admit(where, table, y, w)._replace(start=start)
+            checksum = _checksum(rows)
+            if mask is not None and len(mask) == len(rows.w):
+                X, t, v = (None if a is None else a[mask] for a in rows[:3])
+                rows = Rows(X, t, v, start)
+            return table.shape[0], checksum, work(rows) if len(rows.w) else None
+
+        return task
+
+    def _places(self) -> Callable[[int], tuple[int, Mask | None]]:
+        """For chunk i, its first row among the rows that are kept, and which rows are; -1 beyond the chunks."""
+        starts, kept = self.starts, self.kept
+        masks = None if kept is None else [kept[lo:hi] for lo, hi in pairwise(starts)]
+        if masks is not None:
+            starts = tuple(np.cumsum([0, *(np.count_nonzero(mask) for mask in masks)]).tolist())
+
+        def place(i: int) -> tuple[int, Mask | None]:
+            if i + 1 >= len(starts):
+                return -1, None
+            return starts[i], None if masks is None else masks[i]
+
+        return place
 
     def _changed(self, i: int, checksum: int) -> bool:
         return self.checksums.setdefault(i, checksum) != checksum
@@ -331,13 +361,6 @@ def uniform_by_row(seed: int, start: int, count: int) -> Doubles:
     bits = np.random.Philox(key=seed)
     bits.advance(start // 4)  # a step of the counter gives four numbers
     return np.random.Generator(bits).random(start % 4 + count)[start % 4 :]
-
-
-def _kept_rows(rows: Rows, kept: Mask) -> Rows:
-    """Those rows of a chunk for which the mask is true, numbered among all such rows."""
-    mine = kept[rows.start : rows.start + len(rows.w)]
-    X, y, w = (None if a is None else a[mine] for a in rows[:3])
-    return Rows(X, y, w, int(np.count_nonzero(kept[: rows.start])))
 
 
 def _source_of(a: object) -> RowChunks | None:

@@ -1,4 +1,4 @@
-"""Chunks that Dask holds: a task per chunk, on the worker that has it. Only this file knows Dask.
+"""Chunks that Dask holds: a task per chunk, on the worker that has it. Only this file and dask_shards.py know Dask.
 
 Only sums are sent. A worker that is lost is replaced by Dask, which reads and sums its chunks again elsewhere.
 """
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from fivefold.core.chunks.dask_shards import DaskShards
 from fivefold.core.chunks.sources import ChunkSource, Side, Task, single_column
 from fivefold.core.types import Array, Table
 
@@ -73,16 +74,37 @@ class DaskSource(ChunkSource):
         w: Side = None,
         *,
         columns: Sequence[str] | None = None,
+        extra: Callable[[int], Any] | None = None,
         first: bool = False,
     ) -> Iterator[T]:
         from dask.base import compute
-        from dask.delayed import delayed
 
         table = self.table if columns is None else self.table[list(columns)]
-        blocks = _delayed(table)[: 1 if first else None]
-        sides = [self._cut(name, side) for name, side in (("y", y), ("sample_weight", w))]
+        yield from compute(*self._tasks(task, table, y, w, extra, 1 if first else None))
+
+    def shards(
+        self, task: Task[Any], make: Callable[[list[Any]], Any], y: Side, w: Side, extra: Callable[[int], Any] | None
+    ) -> DaskShards | None:
+        client = _cluster()
+        return None if client is None else DaskShards(client, self._tasks(task, self.table, y, w, extra), make)
+
+    def _tasks(
+        self,
+        task: Task[Any],
+        table: DaskTable,
+        y: Side,
+        w: Side,
+        extra: Callable[[int], Any] | None,
+        count: int | None = None,
+    ) -> list[Any]:
+        """The task of each of the first chunks, delayed."""
+        from dask.delayed import delayed
+
+        beside = [self._cut(name, side) for name, side in (("y", y), ("sample_weight", w))]
+        blocks = _delayed(table)[:count]
+        beside += [] if extra is None else [[extra(i) for i in range(len(blocks))]]
         run = delayed(task, pure=False, traverse=False)
-        yield from compute(*(run(self.place(i), i, b, *(side[i] for side in sides)) for i, b in enumerate(blocks)))
+        return [run(self.place(i), i, b, *(side[i] for side in beside)) for i, b in enumerate(blocks)]
 
     def _cut(self, name: str, side: Side) -> Sequence[Any]:
         """What stands beside the chunks, one entry per chunk."""
@@ -110,6 +132,15 @@ def _example(table: DaskTable, rule: Callable[[Table], Array]) -> Array:
         return np.asarray(rule(table._meta_nonempty.iloc[:1]))
     except ValueError:  # the example of a frame holds text that is no category of fit
         return np.asarray(rule(table.head(1, npartitions=-1)))
+
+
+def _cluster() -> Any:
+    """The client of the cluster that computes, if it is one of Dask's `distributed`; else None."""
+    from dask.base import get_scheduler
+
+    clusters = sys.modules.get("distributed")
+    client = getattr(get_scheduler(), "__self__", None)
+    return client if clusters is not None and isinstance(client, clusters.Client) else None
 
 
 def _delayed(table: DaskTable) -> Sequence[Any]:

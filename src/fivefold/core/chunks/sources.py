@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from fivefold.core.chunks.shards import Shards
 from fivefold.core.types import Table
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ READ_BUFFER_BYTES = 1 << 20  # of a Parquet file that are read at a time, per co
 
 # What stands beside a table: the name of one of its columns, an array, chunks of its own, or nothing.
 Side: TypeAlias = Any
-Task: TypeAlias = Callable[[str, int, Table, Any, Any], T]  # (place, number of the chunk, table, y, w)
+Task: TypeAlias = Callable[..., T]  # (place, number of the chunk, table, y, w, and what `extra` gives for it)
 
 
 class ChunkSource(ABC):
@@ -57,12 +58,19 @@ class ChunkSource(ABC):
         w: Side = None,
         *,
         columns: Sequence[str] | None = None,
+        extra: Callable[[int], Any] | None = None,
         first: bool = False,
     ) -> Iterator[T]:
         """task(place, i, table, y, w) of each chunk, in order, or of the first one only.
 
-        `columns` are those that are needed, all by default.
+        `columns` are those that are needed, all by default. `extra(i)` is one more argument of the task.
         """
+
+    def shards(
+        self, task: Task[Any], make: Callable[[list[Any]], Any], y: Side, w: Side, extra: Callable[[int], Any] | None
+    ) -> Shards | None:
+        """States made of the last entries of what the task gives, by workers that keep them; None without workers."""
+        return None
 
 
 class LocalSource(ChunkSource):
@@ -79,12 +87,14 @@ class LocalSource(ChunkSource):
         w: Side = None,
         *,
         columns: Sequence[str] | None = None,
+        extra: Callable[[int], Any] | None = None,
         first: bool = False,
     ) -> Iterator[T]:
         sides, start = (_Beside("y", y), _Beside("sample_weight", w)), 0
         for i, table in enumerate(read_ahead(self.read(columns))):
             stop = start + table.shape[0]
-            yield task(self.place(i), i, table, *(side.part(i, start, stop) for side in sides))
+            more = () if extra is None else (extra(i),)
+            yield task(self.place(i), i, table, *(side.part(i, start, stop) for side in sides), *more)
             start = stop
             if first:
                 return

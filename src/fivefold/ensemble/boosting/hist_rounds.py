@@ -9,6 +9,7 @@ rounds beat the score before them by `tol`.
 from __future__ import annotations
 
 import copy
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -29,17 +30,17 @@ from fivefold.core.chunks.chunked_array import (
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
-from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Rng, Table, Target, Weights
+from fivefold.core.types import Codes, Doubles, Indices, Mask, Matrix, Rng, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
-from fivefold.partition.growers.histogram_grower import HistogramGrower, HistogramLimits
+from fivefold.ensemble.boosting.gradient_rows import GradientRows, GrowthSettings, LocalRows, share_rows
+from fivefold.partition.growers.histogram_grower import HistogramLimits
 from fivefold.partition.histograms.bins import Allocation, Bins, find_bins
 from fivefold.partition.histograms.histogram_loops import MAX_ROWS
 
 # early_stopping="auto" stops early above this many rows; also the most training rows that a scorer sees
 EARLY_STOPPING_ROWS = 10_000
 MAX_STRATIFIED_ROWS = 2_000_000  # of a table in chunks: from more, rows are held back without a look at their classes
-PROGRESS_ROWS = 4096  # rows whose loss the progress line shows: a sample, so that showing it costs little
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class TrainingRows:
     y: Target
     w: Weights
     allocate: Allocation = np.empty  # of arrays with an entry per row
+    chunked: tuple[Any, Any] | None = None  # targets and weights of a table in chunks, as they are read with it
 
     @classmethod
     def of(cls, X: Table, y: Target, w: Weights) -> TrainingRows:
@@ -57,7 +59,7 @@ class TrainingRows:
         if not is_chunked(X):
             return cls(X, y, w)
         targets, weights = every_row(y, w)
-        return cls(X, targets, weights, partial(mapped_array, max_bytes=row_bytes_limit(X)))
+        return cls(X, targets, weights, partial(mapped_array, max_bytes=row_bytes_limit(X)), (y, w))
 
     def take(self, rows: Indices) -> TrainingRows:
         """Some of the rows; those of a table in chunks are read."""
@@ -153,33 +155,43 @@ class _HistogramRounds:
             ridge=float(estimator.l2_regularization),
             column_share=float(estimator.max_features),
         )
-        make = rows.allocate
-        codes = self.bins.codes(rows.X, make)
-        self.grower = HistogramGrower(self.bins, codes, limits, columns.signs, columns.interaction_sets, make)
         base = np.asarray(target.start(rows.y, rows.w), dtype=np.float64) if earlier is None else earlier.base
         self.builder = BoostedTreesBuilder(self.bins, base, earlier)
         self.first = 0 if earlier is None else earlier.rounds
-        n, w = len(rows.X), rows.w
-        self.integer_weights = bool((w == np.rint(w)).all() and w.sum() <= MAX_ROWS)  # weights then repeat rows
-        self.repeats = make((n,), np.int32)
-        self.repeats[:] = w if self.integer_weights else 1
-        self.F = make((len(base), n), np.float64)
-        self.F[:] = base[:, None] if earlier is None else earlier.sums(rows.X)
-        self.g, self.h = make((2, target.trees_per_round, n), np.float64)
+        count = float(rows.w.sum())
+        repeated = bool((rows.w == np.rint(rows.w)).all() and count <= MAX_ROWS)
+        settings = GrowthSettings(
+            bins=self.bins,
+            limits=limits,
+            signs=columns.signs,
+            interaction_sets=columns.interaction_sets,
+            integer_weights=repeated,
+            max_count=int(count) if repeated else 0,
+        )
+        self.data = self._rows(settings, base, earlier)
         self.scores = self._judge(earlier) if early else None
+
+    def _rows(self, settings: GrowthSettings, base: Doubles, earlier: BoostedTrees | None) -> GradientRows:
+        """The rows with their scores: among workers where they are, except for losses whose leaves are quantiles."""
+        rows, target = self.rows, self.target
+        if rows.chunked is not None and target.leaf_constant is None:
+            shared = share_rows(rows.X, *rows.chunked, settings, target, base)
+            if shared is not None:
+                return shared
+        codes = self.bins.codes(rows.X, rows.allocate)
+        F = base[:, None] if earlier is None else earlier.sums(rows.X)
+        return LocalRows(settings, codes, rows.y, rows.w, target, F, rows.allocate)
 
     def run(self) -> BoostedTrees:
         """All rounds, or those until the score stops improving."""
         e, done = self.estimator, self.first
-        shown = slice(None, None, max(1, len(self.rows.X) // PROGRESS_ROWS))
 
         def model() -> BoostedTrees:
             return self.builder.model()
 
-        def sample_loss() -> float:
-            return float(self.target.value(self.rows.y[shown], self.F[:, shown], self.rows.w[shown]))
-
-        with fit_steps(e, "round", e.max_iter - self.first, self.rows.X) as monitor:
+        sample_loss = self.data.sample_loss
+        with ExitStack() as stack, fit_steps(e, "round", e.max_iter - self.first, self.rows.X) as monitor:
+            stack.callback(self.data.close)
             try:
                 while done < e.max_iter:
                     self._round(done)
@@ -193,24 +205,13 @@ class _HistogramRounds:
         return self._model()
 
     def _round(self, i: int) -> None:
-        self.target.gradients(self.rows.y, self.F, self.g, self.h)
-        if not self.integer_weights:
-            self.g *= self.rows.w
-            self.h *= self.rows.w
-        rate = self.estimator.learning_rate
+        self.data.update_gradients()
         for k in range(self.target.trees_per_round):
             seed = (self.seed + i * self.target.trees_per_round + k) % 2**32
-            tree = self.grower.grow(self.g[k], self.h[k], self.repeats, seed)
-            if self.target.leaf_constant is not None:
-                self._fit_leaves(tree.value, self.F[k])
-            self.grower.add(rate * tree.value, self.F[k])
-            self.builder.add_tree(tree, rate * tree.value)
-
-    def _fit_leaves(self, value: Array, F: Array) -> None:
-        """Give each leaf the best constant for the residuals of its rows."""
-        assert self.target.leaf_constant is not None
-        for leaf, rows in self.grower.leaves():
-            value[leaf] = self.target.leaf_constant(self.rows.y[rows] - F[rows], self.rows.w[rows])
+            tree = self.data.grow(k, seed)
+            value = self.estimator.learning_rate * tree.value
+            self.data.add(k, value)
+            self.builder.add_tree(tree, value)
 
     def _judge(self, earlier: BoostedTrees | None) -> _ScoreHistory:
         e = self.estimator
@@ -239,7 +240,7 @@ class _HistogramRounds:
 
     def _score(self, scores: _ScoreHistory) -> None:
         if scores.judge is None:
-            scores.train.append(-self.target.value(self.rows.y, self.F, self.rows.w))
+            scores.train.append(-self.data.loss())
             if self.held is not None and self.F_held is not None:
                 scores.validation.append(-self.target.value(self.held.y, self.F_held, self.held.w))
             return

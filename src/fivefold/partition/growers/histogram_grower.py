@@ -53,6 +53,7 @@ from fivefold.partition.histograms.histogram_loops import (
     CURVATURE_EPSILON,
     CUT_BIN,
     GAIN,
+    MIN_COUNT_BITS,
     SIGN,
     SIZE,
     VALUE,
@@ -95,7 +96,11 @@ class HistogramTree:
 
 
 class HistogramGrower:
-    """Grows tree after tree from the same binned rows, on as many threads as pay for a tree of this size."""
+    """Grows tree after tree from the same binned rows, on as many threads as pay for a tree of this size.
+
+    `max_count` is the largest sum of `repeats`, if it is larger than the number of rows. With `rows_elsewhere`, their
+    number, it keeps the books of a tree whose rows others hold (sharded_growth.py); `codes` then has no rows.
+    """
 
     def __init__(
         self,
@@ -105,10 +110,14 @@ class HistogramGrower:
         signs: Indices | None = None,
         interaction_sets: Mask | None = None,
         allocate: Allocation = np.empty,
+        *,
+        max_count: int = 0,
+        rows_elsewhere: int = 0,
     ) -> None:
         d, n = codes.shape
+        total = rows_elsewhere or n
         self.limits = limits
-        leaves = limits.max_leaves or max(2, n // max(limits.min_rows, 1))
+        leaves = limits.max_leaves or max(2, total // max(limits.min_rows, 1))
         self.team_size = team_size(n * d * SECONDS_PER_VALUE + min(leaves, n) * d * SECONDS_PER_HISTOGRAM)
         columns = np.zeros((d, 3), dtype=np.int64)
         columns[:, SIZE], columns[:, CATEGORICAL] = bins.sizes, bins.categorical
@@ -116,12 +125,15 @@ class HistogramGrower:
         self.thresholds = np.full((d, BINS_PER_COLUMN), np.inf)
         for f in np.flatnonzero(~columns[:, CATEGORICAL].astype(bool)):
             self.thresholds[f, : len(bins.edges[f])] = bins.edges[f]
-        threads, table = self.team_size, -(-d // COLUMNS_PER_WORD) * COLUMNS_PER_WORD * BINS_PER_COLUMN * 2
+        threads = MAX_WIDTH // 2 if rows_elsewhere else self.team_size
+        table = -(-d // COLUMNS_PER_WORD) * COLUMNS_PER_WORD * BINS_PER_COLUMN * 2
         width = min(2 * threads, MAX_WIDTH) if threads > 1 else 1
         queued = min(max(8, TABLE_CACHE_BYTES // (8 * table)), leaves)
         tables = queued + 2 * width + 2 * FREE_TABLES
-        terms = np.array([limits.min_rows, limits.min_curvature, limits.ridge + CURVATURE_EPSILON, 0, 0])
-        tree = growing_tree(columns, terms, [limits.max_leaves, limits.max_depth, queued, threads], tables, width)
+        bits = max(MIN_COUNT_BITS, max(total, max_count).bit_length())
+        terms = np.array([limits.min_rows, limits.min_curvature, limits.ridge + CURVATURE_EPSILON, 0, 0, bits])
+        counts = [limits.max_leaves, limits.max_depth, queued, threads, total, int(rows_elsewhere > 0)]
+        tree = growing_tree(columns, terms, counts, tables, width)
         self.state = GrowthState(
             tree=with_nodes(tree, min(4 * leaves, FIRST_NODES) + 2 * width + 1),
             rows=allocate((3, n), np.int32),

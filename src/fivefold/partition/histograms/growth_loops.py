@@ -67,7 +67,6 @@ from fivefold.partition.histograms.histogram_loops import (
     CATEGORICAL,
     COLUMN,
     COUNT_BITS,
-    COUNT_MASK,
     CURVATURE_UNIT,
     CUT_BIN,
     GAIN,
@@ -80,6 +79,7 @@ from fivefold.partition.histograms.histogram_loops import (
     H,
     N,
     build_histograms,
+    count_mask,
     gradient_extent,
     quantise_gradients,
     search_histograms,
@@ -87,7 +87,8 @@ from fivefold.partition.histograms.histogram_loops import (
 )
 
 BLOCK_ROWS = 8192  # rows per task of passes over all rows; sums are made per block
-CURVATURE_BITS = 37  # bits of a sum of curvatures: what 64 bits leave beside the count and the sign
+SUM_BITS = 61  # bits of a count and a sum of curvatures, side by side: what 64 bits leave beside the sign
+SLACK = 1.0 + 2.0**-20  # sums in another order differ by less than this, so that each gives the same unit
 SMALLEST_EXTENT = 1e-290  # of gradients and curvatures, so that there is a unit where all are zero
 
 
@@ -105,17 +106,24 @@ def grow_tree(team, rank, state, interaction_sets, column_share, kind):
         if kind == START:
             kind, count = EXTENT, len(state.extents)
         elif kind == EXTENT:
-            _set_units(state.tree.terms, state.extents)
+            set_units(state.tree.terms, state.extents)
             kind, count = QUANTISE, len(state.extents)
         elif kind == ADD:
             count = _list_additions(state.tree.nodes, state.tree.counters, state.tree.tasks)
         else:
             if kind == QUANTISE:
-                _set_sums(state.tree, state.totals)
-            kind, count = next_phase(state.tree, state.rows.shape[1], interaction_sets, column_share)
+                set_root_sums(state.tree, state.totals)
+            kind, count = next_phase(state.tree, interaction_sets, column_share)
         if END <= kind <= FULL or (adding and count == 0):
             return kind != FULL
         share_tasks(team, rank, state, kind, count)
+
+
+@jit
+def run_tasks(state, kind, count):
+    """Tasks 0..count of a phase, by this thread alone."""
+    for i in range(count):
+        run_task(state, kind, i, 0)
 
 
 @run_task.rule(GrowthState)
@@ -153,7 +161,7 @@ def _divide_rows(state, kind, i, rank):
             return
         for at in range(hi - lo - left):  # alone: the rows stay in their list
             rows[lo + left + at] = spare[lo + at]
-        begin, end = (lo, lo + left) if 2 * left <= hi - lo else (lo + left, hi)
+        begin, end = (lo, lo + left) if wave[LEFT_IS_SMALL] else (lo + left, hi)
     elif kind == BUILD:
         left = wave[COUNTS + part]
         if chunk == 0:
@@ -225,14 +233,14 @@ def _search(tree, tables, scratch, gains, i):
             if found[GAIN] > 0:
                 to = FOUND_BINS + side * SET_WORDS
                 bins = tree.tasks[i, to : to + SET_WORDS]
-                _write_bins_left(tree.columns, table, tree.numbers[child, N], found, levels[BINS_PER_COLUMN:], bins)
+                _write_bins_left(tree, table, tree.numbers[child, N], found, levels[BINS_PER_COLUMN:], bins)
 
 
 @jit
-def _write_bins_left(columns, table, total, found, levels, out):
+def _write_bins_left(tree, table, total, found, levels, out):
     """Which bins go left, as bits; where the node has no missing values, they go with the majority."""
     f, cut, m = np.int64(found[COLUMN]), np.int64(found[CUT_BIN]) + 1, np.int64(found[N_LEVELS])
-    by_level, one = columns[f, CATEGORICAL] == 1, np.int64(1)
+    by_level, one = tree.columns[f, CATEGORICAL] == 1, np.int64(1)
     for k in range(len(out)):
         out[k] = 0
     for k in range(cut):
@@ -243,7 +251,7 @@ def _write_bins_left(columns, table, total, found, levels, out):
     bit = one << (MISSING_BIN & 63)
     if not by_level and found[SECOND_PASS] == 1:
         out[MISSING_BIN >> 6] |= bit
-    if (table[2 * (f * BINS_PER_COLUMN + MISSING_BIN) + 1] & COUNT_MASK) == 0:
+    if (table[2 * (f * BINS_PER_COLUMN + MISSING_BIN) + 1] & count_mask(tree.terms)) == 0:
         out[MISSING_BIN >> 6] &= ~bit
         if 2 * found[LEFT_N] > total:
             out[MISSING_BIN >> 6] |= bit
@@ -256,9 +264,8 @@ def _pass_over_rows(state, kind, i):
     if kind == EXTENT:
         state.extents[i, 0], state.extents[i, 1] = gradient_extent(state.g, state.h, state.repeats, lo, hi)
     elif kind == QUANTISE:
-        per_gradient, per_curvature = 1.0 / tree.terms[GRADIENT_UNIT], 1.0 / tree.terms[CURVATURE_UNIT]
         state.totals[i, 0], state.totals[i, 1] = quantise_gradients(
-            state.g, state.h, state.repeats, per_gradient, per_curvature, lo, hi, state.rows[0], state.packed
+            state.g, state.h, state.repeats, tree.terms, lo, hi, state.rows[0], state.packed
         )
     else:
         task, out = tree.tasks[i], state.out
@@ -269,25 +276,29 @@ def _pass_over_rows(state, kind, i):
 
 
 @jit
-def _set_units(terms, extents):
+def set_units(terms, extents):
     """Units that are powers of two, so that products with them are exact, and such that sums fit their bits."""
     top, total = SMALLEST_EXTENT, 0.0
     for i in range(len(extents)):
         top = max(top, extents[i, 0])
         total += extents[i, 1]
+    bits = SUM_BITS - np.int64(terms[COUNT_BITS])
     terms[GRADIENT_UNIT] = math.ldexp(1.0, _ceil_log2(top) - 31)
-    terms[CURVATURE_UNIT] = math.ldexp(1.0, _ceil_log2(max(total, SMALLEST_EXTENT)) - CURVATURE_BITS)
+    terms[CURVATURE_UNIT] = math.ldexp(1.0, _ceil_log2(max(SLACK * total, SMALLEST_EXTENT)) - bits)
 
 
 @jit
-def _set_sums(tree, totals):
+def set_root_sums(tree, totals):
     """The sums of the root."""
     a, b, root = np.int64(0), np.int64(0), tree.numbers[0]
     for i in range(len(totals)):
         a += totals[i, 0]
         b += totals[i, 1]
-    root[G], root[H] = a * tree.terms[GRADIENT_UNIT], (b >> COUNT_BITS) * tree.terms[CURVATURE_UNIT]
-    root[N] = np.float64(b & COUNT_MASK)
+    root[G], root[H] = (
+        a * tree.terms[GRADIENT_UNIT],
+        (b >> np.int64(tree.terms[COUNT_BITS])) * tree.terms[CURVATURE_UNIT],
+    )
+    root[N] = np.float64(b & count_mask(tree.terms))
 
 
 @jit

@@ -24,7 +24,7 @@ NODE_FIELDS = BINS_LEFT + SET_WORDS
 CUT = 6
 # Places of `counters`; from FREE on, a stack of the tables that are free
 N_NODES, N_LEAVES, N_QUEUED, N_FREE, N_WAVE, N_INDICES, STEP, SEED, ADDED_NODE, ADDED_ROWS = range(10)
-MAX_LEAVES, MAX_DEPTH, MAX_QUEUED_TABLES, THREADS, FIRST_PARTIAL, FREE = range(10, 16)
+MAX_LEAVES, MAX_DEPTH, MAX_QUEUED_TABLES, THREADS, N_ROWS, ROWS_ELSEWHERE, FIRST_PARTIAL, FREE = range(10, 18)
 # Columns of `wave`, the nodes that are being divided: parts of the rows, tasks per part (chunks of the columns), its
 # table and its first table for parts, whether its children get histograms and each side a search; from COUNTS on, the
 # rows of each part that go left
@@ -45,7 +45,7 @@ class GrowingTree(NamedTuple):
     nodes: Indices  # (m, NODE_FIELDS) int64
     numbers: Doubles  # (m, CUT + CUT_NUMBERS)
     counters: Indices  # (FREE + tables,) int64
-    terms: Doubles  # (5,): limits and units of the search
+    terms: Doubles  # (SEARCH_TERMS,): limits and units of the search
     wave: Indices  # (width, COUNTS + threads) int64
     tasks: Indices  # (tasks, FOUND_BINS + 2 SET_WORDS) int64
     found: Doubles  # (tasks, 2, CUT_NUMBERS): per side, the best cut of the columns of a task
@@ -81,8 +81,8 @@ def with_nodes(tree: GrowingTree, count: int) -> GrowingTree:
 
 
 def growing_tree(columns: Indices, terms: Doubles, limits: list[int], tables: int, width: int) -> GrowingTree:
-    """A tree without room for nodes; `limits` are MAX_LEAVES to THREADS, `width` is how many are divided at once."""
-    d, threads = len(columns), limits[-1]
+    """A tree without room for nodes; `limits` are MAX_LEAVES to ROWS_ELSEWHERE; `width` nodes are divided at once."""
+    d, threads = len(columns), limits[THREADS - MAX_LEAVES]
     counters = np.zeros(FREE + tables, dtype=np.int64)
     counters[MAX_LEAVES:FIRST_PARTIAL], counters[FIRST_PARTIAL] = limits, tables
     tasks = max(3 * threads + (width + 1) * d, 64)  # a wave has at most three parts per thread, and a task per column

@@ -39,6 +39,7 @@ from fivefold.partition.histograms.growth_state import (
     N_LEAVES,
     N_NODES,
     N_QUEUED,
+    N_ROWS,
     N_WAVE,
     NODE,
     ORDER,
@@ -49,6 +50,7 @@ from fivefold.partition.histograms.growth_state import (
     PLACE,
     QUEUED,
     RIGHT,
+    ROWS_ELSEWHERE,
     SEARCH_LEFT,
     SEARCH_RIGHT,
     SEED,
@@ -64,6 +66,7 @@ from fivefold.partition.histograms.histogram_loops import (
     GAIN,
     GROUPS_PER_PASS,
     LEFT_G,
+    LEFT_N,
     LOWER_BOUND,
     MIN_ROWS,
     RIDGE,
@@ -85,14 +88,14 @@ START, FILL, SEPARATE, BUILD, SEARCH, PREPARE, END, FULL, EXTENT, QUANTISE, ADD 
 
 
 @jit
-def next_phase(tree, n, interaction_sets, column_share):
+def next_phase(tree, interaction_sets, column_share):
     """The kind of the next tasks and how many there are; END when the tree is grown, FULL where nodes find no room."""
     nodes, numbers, counters, wave, tasks = tree.nodes, tree.numbers, tree.counters, tree.wave, tree.tasks
     columns, terms, count = tree.columns, tree.terms, 0
     while count == 0:
         step = counters[STEP]
         if step == START:
-            _make_root(nodes, numbers, counters, terms, wave[0], n, len(columns))
+            _make_root(nodes, numbers, counters, terms, wave[0], len(columns))
             counters[STEP] = FILL if counters[N_WAVE] > 0 else END
             count = _row_tasks(nodes, counters, wave, tasks)
         elif step == FILL:
@@ -119,9 +122,9 @@ def next_phase(tree, n, interaction_sets, column_share):
 
 
 @jit
-def _make_root(nodes, numbers, counters, terms, wave, n, columns):
+def _make_root(nodes, numbers, counters, terms, wave, columns):
     """The root, whose sums are known, and a wave that finds its cut if it can be divided."""
-    root, sums = nodes[0], numbers[0]
+    root, sums, n = nodes[0], numbers[0], counters[N_ROWS]
     sums[LOWER_BOUND], sums[UPPER_BOUND], sums[CUT + GAIN] = -UNBOUNDED, UNBOUNDED, 0.0
     sums[VALUE] = -sums[G] / (sums[H] + terms[RIDGE])
     for k in range(LO, BINS_LEFT):
@@ -149,7 +152,7 @@ def _can_divide(node, sums, counters, terms):
 def _cut(counters, rows, columns):
     """Parts of the rows of a node, and tasks per part."""
     threads = counters[THREADS]
-    if threads == 1 or rows * columns < VALUES_PER_PART:
+    if threads == 1 or rows * columns < VALUES_PER_PART or counters[ROWS_ELSEWHERE] == 1:
         return 1, 1
     groups = (columns + COLUMNS_PER_WORD - 1) // COLUMNS_PER_WORD
     chunks = (groups + GROUPS_PER_PASS - 1) // GROUPS_PER_PASS
@@ -232,6 +235,7 @@ def _make_children(nodes, numbers, counters, terms, wave, columns):
         middle = 0.5 * (lower[VALUE] + upper[VALUE])
         lower[UPPER_BOUND], upper[LOWER_BOUND] = middle, middle
     wave[DEEPER] = wave[SEARCH_LEFT] | wave[SEARCH_RIGHT]
+    wave[LEFT_IS_SMALL] = 1 if 2 * sums[CUT + LEFT_N] <= sums[N] else 0
     wave[SMALL_TABLE] = _take_table(counters) if wave[DEEPER] == 1 else 0
 
 
@@ -259,7 +263,7 @@ def _row_tasks(nodes, counters, wave, tasks):
 
 @jit
 def _set_middles(nodes, counters, wave):
-    """Where the right side of each node of the wave begins, and which side is smaller."""
+    """Where the right side of each node of the wave begins."""
     for w in range(counters[N_WAVE]):
         one = wave[w]
         node = nodes[one[NODE]]
@@ -267,7 +271,6 @@ def _set_middles(nodes, counters, wave):
         for p in range(one[PARTS]):
             middle += one[COUNTS + p]
         nodes[node[LEFT], HI], nodes[node[RIGHT], LO] = middle, middle
-        one[LEFT_IS_SMALL] = 1 if middle - node[LO] <= node[HI] - middle else 0
 
 
 @jit

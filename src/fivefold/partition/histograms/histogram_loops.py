@@ -12,9 +12,9 @@ from fivefold.core.compilation.jit import jit
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN
 
 BINS_PER_COLUMN = MISSING_BIN + 1
-COUNT_BITS = 24  # low bits of the second number of a bin, which hold the count
-MAX_ROWS = 2**COUNT_BITS - 1
-COUNT_MASK = np.int64(MAX_ROWS)
+MIN_COUNT_BITS = 24  # low bits of the second number of a bin, which hold the count: as many as the rows need,
+MAX_COUNT_BITS = 28  # which leaves few enough for curvatures: with more rows they would be rounded too coarsely
+MAX_ROWS = 2**MAX_COUNT_BITS - 1
 MIN_CAT_SUPPORT = 10.0  # rows that a level needs to take part in the order of levels; also added to its curvature
 CURVATURE_EPSILON = 1e-15  # added to curvatures that are divided by, which may be zero
 RELATIVE_GAIN_EPSILON = 1e-12  # gains below this share of a node's own term are rounding
@@ -32,7 +32,14 @@ G, H, N, VALUE, LOWER_BOUND, UPPER_BOUND = range(6)
 GAIN, COLUMN, CUT_BIN, SECOND_PASS, LEFT_G, LEFT_H, LEFT_N, N_LEVELS = range(8)
 CUT_NUMBERS = 8
 # Limits and units of the search
-MIN_ROWS, MIN_CURVATURE, RIDGE, GRADIENT_UNIT, CURVATURE_UNIT = range(5)
+MIN_ROWS, MIN_CURVATURE, RIDGE, GRADIENT_UNIT, CURVATURE_UNIT, COUNT_BITS = range(6)
+SEARCH_TERMS = 6
+
+
+@jit
+def count_mask(terms):
+    """The bits of the second number of a bin that hold the count."""
+    return (np.int64(1) << np.int64(terms[COUNT_BITS])) - 1
 
 
 @jit(error_model="numpy")
@@ -46,14 +53,15 @@ def gradient_extent(g, h, repeats, lo, hi):
 
 
 @jit(error_model="numpy")
-def quantise_gradients(g, h, repeats, per_gradient, per_curvature, lo, hi, rows, out):
+def quantise_gradients(g, h, repeats, terms, lo, hi, rows, out):
     """Fill `out` with the rounded numbers and `rows` with the list of rows lo..hi; the sums of the numbers."""
-    a, b = np.int64(0), np.int64(0)
+    per_gradient, per_curvature = 1.0 / terms[GRADIENT_UNIT], 1.0 / terms[CURVATURE_UNIT]
+    a, b, bits = np.int64(0), np.int64(0), np.int64(terms[COUNT_BITS])
     for i in range(lo, hi):
         times = np.int64(repeats[i])
         rows[i] = i
         one = np.int64(np.rint(g[i] * per_gradient)) * times
-        two = ((np.int64(np.rint(h[i] * per_curvature)) * times) << COUNT_BITS) + times
+        two = ((np.int64(np.rint(h[i] * per_curvature)) * times) << bits) + times
         out[2 * i], out[2 * i + 1] = one, two
         a += one
         b += two
@@ -107,13 +115,14 @@ def _groups(columns):
 def search_histograms(tables, first, last, columns, terms, sums, allowed, lines, gains, order, found):
     """Fill `found` with the best cut of columns first..last of a node with these sums, and order[1] with its levels."""
     found[GAIN] = 0.0
+    bits, mask = np.int64(terms[COUNT_BITS]), count_mask(terms)
     for f in range(first, last):
         if allowed[f] == 0:
             continue
         table = tables[2 * BINS_PER_COLUMN * f : 2 * BINS_PER_COLUMN * (f + 1)]
         m, by_level = columns[f, SIZE], columns[f, CATEGORICAL] == 1
-        absent = (table[2 * MISSING_BIN + 1] & COUNT_MASK) > 0
-        m = _sort_levels(table, m, sums, terms, order[0]) if by_level else _prefix_sums(table, m, lines)
+        absent = (table[2 * MISSING_BIN + 1] & mask) > 0
+        m = _sort_levels(table, m, sums, terms, order[0]) if by_level else _prefix_sums(table, m, mask, lines)
         for second_pass in range(2 if absent or by_level else 1):
             cuts = m if absent and second_pass == 0 else m - 1
             if by_level:  # up to the middle
@@ -134,16 +143,16 @@ def search_histograms(tables, first, last, columns, terms, sums, allowed, lines,
                 while gains[i] < top:
                     i += 1
                 found[GAIN], found[COLUMN], found[SECOND_PASS], found[N_LEVELS] = top, f, second_pass, m
-                found[CUT_BIN] = i if by_level else _bin_of(table, i)
+                found[CUT_BIN] = i if by_level else _bin_of(table, i, mask)
                 found[LEFT_G] = lines[0, i] * terms[GRADIENT_UNIT]
-                found[LEFT_H] = (lines[1, i] >> COUNT_BITS) * terms[CURVATURE_UNIT]
-                found[LEFT_N] = lines[1, i] & COUNT_MASK
+                found[LEFT_H] = (lines[1, i] >> bits) * terms[CURVATURE_UNIT]
+                found[LEFT_N] = lines[1, i] & mask
                 for j in range(m if by_level else 0):
                     order[1, j] = order[0, j]
 
 
 @jit
-def _prefix_sums(table, size, lines):
+def _prefix_sums(table, size, mask, lines):
     """Sums up to each bin of a numeric column that holds rows, and up to the first bin in any case; how many sums.
 
     Where the first bin is empty, missing values can be alone on the left.
@@ -155,17 +164,17 @@ def _prefix_sums(table, size, lines):
         a += table[TWO * code]
         b += more
         lines[0, m], lines[1, m] = a, b
-        m += ONE if more & COUNT_MASK or i == 0 else np.uint64(0)
+        m += ONE if more & mask or i == 0 else np.uint64(0)
     return np.int64(m)
 
 
 @jit
-def _bin_of(table, i):
+def _bin_of(table, i, mask):
     """The bin of cut i: bins that hold rows are counted, and the first bin in any case."""
     code, before = 0, 0
     while before < i:
         code += 1
-        before += 1 if table[2 * code + 1] & COUNT_MASK else 0
+        before += 1 if table[2 * code + 1] & mask else 0
     return code
 
 
@@ -177,16 +186,16 @@ def _sort_levels(table, size, sums, terms, order):
         terms[CURVATURE_UNIT],
         sums[N] / (sums[H] + CURVATURE_EPSILON),
     )
-    m = 0
+    m, bits = 0, np.int64(terms[COUNT_BITS])
     for i in range(size + 1):
         code = i if i < size else MISSING_BIN
-        h = (table[2 * code + 1] >> COUNT_BITS) * curvature_unit
+        h = (table[2 * code + 1] >> bits) * curvature_unit
         if h * rows_per_curvature < MIN_CAT_SUPPORT:
             continue
         score, at = table[2 * code] * unit / (h + MIN_CAT_SUPPORT), m
         while at > 0:
             before = order[at - 1]
-            h = (table[2 * before + 1] >> COUNT_BITS) * curvature_unit
+            h = (table[2 * before + 1] >> bits) * curvature_unit
             if table[2 * before] * unit / (h + MIN_CAT_SUPPORT) <= score:
                 break
             order[at] = before
@@ -202,10 +211,11 @@ def _gains(lines, cuts, sums, sign, terms, gains):
     g_all, h_all, n_all, low, high = sums[G], sums[H], sums[N], sums[LOWER_BOUND], sums[UPPER_BOUND]
     rows, curvature, ridge = terms[MIN_ROWS], terms[MIN_CURVATURE], terms[RIDGE]
     unit, curvature_unit = terms[GRADIENT_UNIT], terms[CURVATURE_UNIT]
+    bits, mask = np.int64(terms[COUNT_BITS]), count_mask(terms)
     whole = -g_all * sums[VALUE]
     slight = RELATIVE_GAIN_EPSILON * abs(whole)
     for i in range(cuts):
-        g, h, n = lines[0, i] * unit, (lines[1, i] >> COUNT_BITS) * curvature_unit, np.float64(lines[1, i] & COUNT_MASK)
+        g, h, n = lines[0, i] * unit, (lines[1, i] >> bits) * curvature_unit, np.float64(lines[1, i] & mask)
         left = min(max(-g / (h + ridge), low), high)
         right = min(max(-(g_all - g) / (h_all - h + ridge), low), high)
         gain = -(g * left + (g_all - g) * right) - whole
