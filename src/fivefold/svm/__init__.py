@@ -1,6 +1,8 @@
 """Support vector machines."""
 
 from fivefold.svm.kernel_logistic import KernelLogisticRegression as KernelLogisticRegression
+from fivefold.svm.libsvm_files import read_libsvm_model as read_libsvm_model
+from fivefold.svm.libsvm_files import write_libsvm_model as write_libsvm_model
 from fivefold.svm.linear_svm import LinearSVC as LinearSVC
 from fivefold.svm.linear_svm import LinearSVR as LinearSVR
 from fivefold.svm.one_class import SVDD as SVDD

@@ -16,17 +16,19 @@ import polars as pl
 from fivefold.datasets.toy_datasets import EMBEDDED
 from fivefold.study.tables.arff import read_arff
 from fivefold.study.tables.delimited_text import read_delimited
+from fivefold.study.tables.svmlight import looks_like_svmlight, read_svmlight
 from fivefold.study.tables.table import BadInput, Table, quote_value
 from fivefold.study.tables.text_encoding import PARQUET_MAGIC, check_memory, decode_to_utf8, read_bytes
 
+DELIMITED_SUFFIXES = (".csv", ".tsv", ".tab", ".txt")  # whatever their first row looks like
 BYTES_PER_CELL = 8  # least memory of a value, as a float
 
 
 def read_table(path: Path, expected: Collection[str] = (), header: bool | None = None) -> Table:
     """The table in a file; `expected` are column names that its header is known to hold.
 
-    CSV with any of the usual separators, Parquet, JSON lines and ARFF; text may be compressed by gzip. `header` says
-    whether the first row of delimited text names the columns; None: decided by the rows.
+    CSV with any of the usual separators, Parquet, JSON lines, ARFF and SVMlight (LIBSVM); text may be compressed by
+    gzip. `header` says whether the first row of delimited text names the columns; None: decided by the rows.
     """
     check_file(path)
     content = read_bytes(path)
@@ -38,6 +40,8 @@ def read_table(path: Path, expected: Collection[str] = (), header: bool | None =
     reader = TEXT_READERS.get(suffix)
     if reader is None and text.lstrip()[:9].lower() == b"@relation":
         reader = read_arff
+    if reader is None and suffix not in DELIMITED_SUFFIXES and looks_like_svmlight(text):
+        reader = read_svmlight
     if reader is not None:
         _check_header_option(path, header)
         table = reader(path, text)
@@ -143,4 +147,7 @@ TEXT_READERS: dict[str, Callable[[Path, bytes], Table]] = {
     ".jsonl": read_json,
     ".ndjson": read_json,
     ".arff": read_arff,
+    ".libsvm": read_svmlight,
+    ".svmlight": read_svmlight,
+    ".svm": read_svmlight,
 }
