@@ -35,8 +35,8 @@ from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Array, Doubles, Matrix, Table, Target, UserTable, Weights
 from fivefold.kernels.row_cache import SparseRows, VectorRows
 from fivefold.optim.losses.margin_losses import LogLoss, MarginLoss, ProbitLoss
-from fivefold.svm.support.base import Finite, Gamma, kernel_width
 from fivefold.svm.support.expansion import KernelChoice
+from fivefold.svm.support.kernel_estimator import Finite, Gamma, kernel_width
 
 MAX_ROWS = 20_000  # the Gram matrix and its factor take 16 n^2 bytes: 6 GiB
 MIN_CURVATURE = 1e-12  # of a loss, as a share of its weight

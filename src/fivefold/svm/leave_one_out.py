@@ -18,7 +18,7 @@ import numpy as np
 from fivefold.core.estimators.supervised_learning import encode_labels
 from fivefold.core.types import Doubles, UserTarget
 from fivefold.optim.dual.smo_loops import leave_out
-from fivefold.svm.support.base import choose_kernel
+from fivefold.svm.support.kernel_estimator import choose_kernel
 from fivefold.svm.support.training import TrainingRows
 from fivefold.svm.support_vector_classifier import SVC
 

@@ -75,24 +75,18 @@ class KernelChoice:
 
 
 @dataclass(frozen=True)
-class SupportExpansion:
-    """The support vectors of one machine, or of one per pair of classes, with their coefficients."""
+class KernelSum:
+    """Sums of kernels at some rows of fit, one per output."""
 
     kernel: KernelChoice
     support: Indices  # rows of fit
     support_vectors: Any  # rows of the table; (0, 0) where the kernel was precomputed
     objects: Any  # what the function of a kernel is applied to: support vectors, or all rows of fit; None otherwise
-    dual_coef: Any  # (K - 1, support vectors); a sparse matrix for a sparse table
-    intercept: Array  # one number per machine
-    n_support: Indices  # per class
+    dual_coef: Any  # (outputs, support vectors); a sparse matrix for a sparse table
+    intercept: Array  # one number per output
     n_iter: Any  # an array where scikit-learn has one
-    fit_status: int  # 0 if the solver converged
     shape_fit: tuple[int, ...]
     dtype: Any
-    duality_gap: Array  # one number per machine
-    objective: Array
-    squared_norm: Array  # |f|^2 = b'Gb of each machine
-    platt: Matrix | None = None  # (pairs, 2): probability 1 / (1 + exp(A f + B)) of the first class of a pair
 
     def coefficients(self) -> Doubles:
         """The coefficients as an array."""
@@ -114,6 +108,18 @@ class SupportExpansion:
     def linear_coefficients(self, W: Doubles) -> Any:
         """The weights of the columns where the kernel is linear: W' Z."""
         return (csr_array(W.T) if issparse(self.support_vectors) else W.T) @ self.support_vectors
+
+
+@dataclass(frozen=True)
+class SupportExpansion(KernelSum):
+    """The support vectors of one machine, or of one per pair of classes; `dual_coef` is (K - 1, support vectors)."""
+
+    n_support: Indices  # per class
+    fit_status: int  # 0 if the solver converged
+    duality_gap: Array  # one number per machine
+    objective: Array
+    squared_norm: Array  # |f|^2 = b'Gb of each machine
+    platt: Matrix | None = None  # (pairs, 2): probability 1 / (1 + exp(A f + B)) of the first class of a pair
 
 
 def _count(X: Any) -> int:
