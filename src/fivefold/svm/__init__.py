@@ -7,6 +7,8 @@ from fivefold.svm.linear_svm import LinearSVC as LinearSVC
 from fivefold.svm.linear_svm import LinearSVR as LinearSVR
 from fivefold.svm.one_class import SVDD as SVDD
 from fivefold.svm.one_class import OneClassSVM as OneClassSVM
+from fivefold.svm.relevance_vector_machine import RVC as RVC
+from fivefold.svm.relevance_vector_machine import RVR as RVR
 from fivefold.svm.support_vector_classifier import SVC as SVC
 from fivefold.svm.support_vector_classifier import NuSVC as NuSVC
 from fivefold.svm.support_vector_regressor import SVR as SVR

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY
+from itertools import pairwise
 from numbers import Real
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.callback import with_callbacks
 
 from fivefold.core._sklearn import Tags
 from fivefold.core.admission.sparse import configured_csr
@@ -163,6 +165,19 @@ class KernelEstimator(Estimator):
         return coef
 
 
+class SupervisedKernelEstimator(KernelEstimator):
+    """Learns from a table, or from objects that only the kernel understands, and targets.
+
+    `_fit(X, y, w, given, objects)` hands `given` and `objects` on to `_training`.
+    """
+
+    @with_callbacks
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
+        """Learn from rows and their targets; a weight of two counts a row twice."""
+        fitted: Self = self._fit_objects(X, y, sample_weight)
+        return fitted
+
+
 def whole_gram(training: TrainingRows, owner: str, arrays: float, cure: str) -> Doubles:
     """The Gram matrix of all rows in float64, refused in words where memory does not hold this many of its size."""
     n = training.n
@@ -172,6 +187,21 @@ def whole_gram(training: TrainingRows, owner: str, arrays: float, cure: str) -> 
     G, everything = np.empty((n, n)), np.arange(n)
     training.source().fill(everything, everything, G)
     return G
+
+
+def distinct_rows(training: TrainingRows, G: Doubles) -> Indices:
+    """The first of each set of equal rows; given or computed kernels tell objects apart by their kernels with all."""
+    if training.kernel.name in ("precomputed", "function"):
+        keys = [row.tobytes() for row in G]
+    elif issparse(training.X):
+        X = training.X
+        keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(X.indptr)]
+    else:
+        keys = [row.tobytes() for row in np.ascontiguousarray(training.X) + 0.0]  # -0.0 becomes 0.0
+    first: dict[bytes, int] = {}
+    for i, key in enumerate(keys):
+        first.setdefault(key, i)
+    return np.fromiter(first.values(), dtype=np.int64)
 
 
 def choose_kernel(machine: KernelEstimator, X: Table, w: Weights | None) -> KernelChoice:
