@@ -71,9 +71,7 @@ def bootstrap_mean(
     B = np.zeros_like(A) if b is None else np.asarray(b, dtype=float)
     if A.ndim != 1 or A.shape != B.shape:
         raise ValueError(f"both models need one score per row, on the same rows; got shapes {A.shape} and {B.shape}")
-    return _bootstrap_interval(
-        (A - B,), lambda v, axis=-1: v.mean(axis=axis), method, level, draws, rng, vectorized=True
-    )
+    return _bootstrap_interval((A - B,), lambda v, axis=-1: v.mean(axis=axis), method, level, draws, rng)
 
 
 def bootstrap_score(
@@ -109,15 +107,21 @@ def bootstrap_score(
 
     members = None if groups is None else _rows_by_group(np.asarray(groups))
 
-    def statistic(drawn: Indices) -> float:
-        i = drawn.astype(int) if members is None else np.concatenate([members[k] for k in drawn.astype(int)])
+    def value_of(drawn: Indices) -> float:
+        i = drawn if members is None else np.concatenate([members[k] for k in drawn])
         value = float(score(y[i], P[i]) - (0.0 if Q is None else score(y[i], Q[i])))
         if not np.isfinite(value):
             raise ValueError(f"on a sample of the {len(y)} rows the score is {value}: some class may have too few rows")
         return value
 
+    def statistic(
+        drawn: Indices, axis: int = -1
+    ) -> Array:  # of one sample per row; calls per sample are SciPy's slow way
+        samples = drawn.reshape(-1, drawn.shape[-1]).astype(int)
+        return np.array([value_of(sample) for sample in samples]).reshape(drawn.shape[:-1])
+
     units = np.arange(len(y if members is None else members))
-    return _bootstrap_interval((units,), statistic, method, level, draws, rng, vectorized=False)
+    return _bootstrap_interval((units,), statistic, method, level, draws, rng)
 
 
 def _rows_by_group(groups: Indices) -> list[Indices]:
@@ -128,18 +132,16 @@ def _rows_by_group(groups: Indices) -> list[Indices]:
 
 def _bootstrap_interval(
     sample: tuple[NDArray[Any]],
-    statistic: Callable[..., float | Array],
+    statistic: Callable[..., Array],
     method: str,
     level: float,
     draws: int,
     rng: np.random.Generator | None,
-    *,
-    vectorized: bool,
 ) -> Interval:
     n, estimate = len(sample[0]), float(statistic(sample[0]))
     if n < 2:
         raise ValueError(f"a bootstrap needs two rows or more; got {n}")
-    how = {"vectorized": vectorized, "batch": max(1, BLOCK_CELLS // n) if vectorized else 1, "confidence_level": level}
+    how = {"vectorized": True, "batch": max(1, BLOCK_CELLS // n), "confidence_level": level}
     rng = np.random.default_rng(0) if rng is None else rng
     found = bootstrap(sample, statistic, n_resamples=draws, method="percentile", rng=rng, **how)
     drawn = found.bootstrap_distribution

@@ -12,7 +12,9 @@ without checking bounds, such as a tree, is asked whether its arrays fit togethe
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
@@ -54,6 +56,7 @@ SKLEARN_PART_MODULES = (  # modules whose classes are parts of scikit-learn's fi
     "sklearn.neural_network._stochastic_optimizers",
     "sklearn.tree._tree",
 )
+ADAPTERS = tuple(f"sklearn.externals.array_api_compat.{library}" for library in ("cupy", "dask", "torch"))
 SCHEMA_ENTRY = "schema.json"  # the member of an archive that names the classes
 ZIP_METHODS = (ZIP_STORED, ZIP_DEFLATED)
 ENCRYPTED_FLAG = 1  # bit in the flags of a member
@@ -205,10 +208,29 @@ def _children(part: object) -> Iterable[object]:
 
 def _skops() -> ModuleType:
     try:
-        import skops.io
+        with _adapters_hidden():
+            import skops.io
     except ImportError as error:
         raise ImportError('model files need skops: pip install "fivefold[study]"') from error
     return skops.io
+
+
+@contextmanager
+def _adapters_hidden() -> Iterator[None]:
+    """Stand-ins for scikit-learn's adapters to other array libraries.
+
+    skops asks scikit-learn for the names of its estimators, which imports all of its packages; the adapters hold no
+    estimator, but import PyTorch, Dask and CuPy where they are installed.
+    """
+    hidden = [name for name in ADAPTERS if name not in sys.modules] if "skops.io" not in sys.modules else []
+    for name in hidden:
+        sys.modules[name] = ModuleType(name)
+        sys.modules[name].__path__ = []  # a package without modules
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def _untrusted(types: Collection[str], also: Collection[str]) -> list[str]:
