@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.kernels import RBF
-from fivefold.kernels.row_cache import MatrixRows, RowCache, VectorRows
+from fivefold.kernels.row_cache import MatrixRows, RepeatedRows, VectorRows
 from fivefold.kernels.row_source_loops import GaussianRule64
 from fivefold.optim.dual.kernel_dual import KernelDual, check_optimality
 from fivefold.optim.dual.smo import minimise_dual
@@ -88,31 +88,43 @@ def test_single_steps_need_no_equality():
     assert 0.5 * found.b @ f + np.maximum(0, 1 - y * f).sum() == pytest.approx(-found.value, abs=1e-6)
 
 
-def test_shrinking_a_small_cache_and_a_warm_start_change_nothing():
+def test_a_small_cache_and_a_warm_start_change_nothing():
     X, y = rings(2400, seed=3)
     dual = soft_margin(y.astype(float), 5.0, np.ones(len(y)))
     source = VectorRows.of(GaussianRule64(0.7), X, np.dtype(np.float32))
-    plain = minimise_dual(dual, source, tol=1e-4, shrinking=False)
-    for options in ({}, {"cache_bytes": 1e6}, {"start": plain.b}):
+    plain = minimise_dual(dual, source, tol=1e-4)
+    for options in ({"cache_bytes": 1e6}, {"cache_bytes": 1}, {"start": plain.b}):
         found = minimise_dual(dual, source, tol=1e-4, **options)
         assert found.violation < 1e-4 and found.gap <= 1e-4 * abs(found.value)
         assert found.value == pytest.approx(plain.value, rel=1e-5)
     assert found.steps < 0.1 * plain.steps
 
 
+def test_rounds_in_working_sets_make_few_rows():
+    """Beside the support vectors, few rows are made, and few of them twice."""
+    X, y = rings(6000, seed=3)
+    dual = soft_margin(y.astype(float), 1.0, np.ones(len(y)))
+    found = minimise_dual(dual, VectorRows.of(GaussianRule64(0.7), X, np.dtype(np.float32)))
+    assert found.violation < 1e-3 and found.rows_made < 1.5 * (found.b != 0).sum()
+
+
 def test_the_row_cache_gives_rows_of_the_matrix_whatever_it_forgets():
     X, _ = rings(700)
     G, source = gaussian_gram(X, 0.7), VectorRows.of(GaussianRule64(0.7), X, np.dtype(np.float64))
-    cache, rng = RowCache(source, 40 * 700 * 8, 8), np.random.RandomState(0)
-    for now in range(40):
-        wanted = np.unique(rng.randint(700, size=6))
-        cache.fetch(wanted[cache.slot_of[wanted] < 0], now)
-        np.testing.assert_allclose(cache.Q[cache.slot_of[wanted]], G[wanted], rtol=1e-12)
-    assert cache.capacity == 40
+    twice, place = RepeatedRows(source, np.tile(np.arange(700), 2)), np.tile(np.arange(700), 2)
+    cache, double, rng = source.cached(40 * 700 * 8), twice.cached(40 * 700 * 8), np.random.RandomState(0)
+    for _ in range(40):
+        wanted, keep = np.unique(rng.randint(1400, size=50)), rng.rand(1400) < 0.5
+        weights, f = rng.normal(size=len(wanted)), np.zeros(1400)
+        double.subtract(f, wanted, weights, keep[wanted])
+        np.testing.assert_allclose(f, -weights @ G[np.ix_(place[wanted], place)], atol=1e-12)
+        few = np.unique(wanted[:20] % 700)
+        cache.subtract(f[:700], few, weights[: len(few)], keep[few])
+        np.testing.assert_allclose(cache.rows(few), G[few], rtol=1e-12)
+    assert cache.capacity == 40 and cache.rows(np.arange(41)) is None and (cache.slot_of >= 0).sum() == 40
+    np.testing.assert_allclose(double.rows(np.array([3, 703])), G[[3, 3]][:, place], rtol=1e-12)
     kept = np.arange(0, 700, 3)
-    cache.restrict(kept)
-    held = np.flatnonzero(cache.slot_of >= 0)
-    np.testing.assert_allclose(cache.Q[cache.slot_of[held]][:, : len(kept)], G[np.ix_(kept[held], kept)], rtol=1e-12)
+    np.testing.assert_allclose(source.matrix(kept), G[np.ix_(kept, kept)], rtol=1e-12)
     np.testing.assert_allclose(source.weighted_sums(kept, kept, np.ones(len(kept))), G[np.ix_(kept, kept)].sum(axis=1))
 
 
@@ -254,7 +266,7 @@ def test_no_matrix_of_all_rows_is_asked_for():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(20_000, 3))
     source = VectorRows.of(GaussianRule64(0.3), X, np.dtype(np.float32))
-    cache = RowCache(source, 8 * 2**20, 32)
+    cache = source.cached(8 * 2**20)
     assert cache.Q.nbytes <= 8 * 2**20 + 20_000 * 4
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Compiled entries of kernels of inner products: rows of a Gram matrix, and blocks of products turned into kernels.
+"""Compiled entries of kernels of inner products: blocks of products turned into kernels, and sums of rows.
 
 A block of inner products s = <x, z> becomes
 
@@ -8,8 +8,7 @@ A block of inner products s = <x, z> becomes
     Tanh            tanh(gamma s + coef0)      SigmoidRule
 
 The exponential is a polynomial whose power of two is added to the exponent bits: six times as fast as a call per
-number. Rows are made in tiles of `TILE_COLUMNS` columns, which stay in the cache while all wanted rows are made, and
-whose bounds do not depend on the number of threads: neither does a byte of the result.
+number.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ import numpy as np
 from fivefold.core.compilation.jit import FAST, generic, jit
 from fivefold.core.numerics.softmax import FAST_IN_ORDER, exp_mantissa
 from fivefold.core.types import Array
-
-TILE_COLUMNS = 512  # columns of a row made at a time: their inner products stay in the first cache
 
 
 class LinearRule(NamedTuple):
@@ -159,33 +156,6 @@ def _(rule, count):
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def fill_rows(rule, XT, half, wanted, slots, out, first, last):
-    """out[slots[k], first:last] = k(x_wanted[k], .) between the columns of XT (d, n)."""
-    d = XT.shape[0]
-    s = np.empty(TILE_COLUMNS, XT.dtype)
-    work = work_arrays(rule, TILE_COLUMNS)
-    for tile in range((last - first + TILE_COLUMNS - 1) // TILE_COLUMNS):
-        start = first + tile * TILE_COLUMNS
-        count = min(TILE_COLUMNS, last - start)
-        for k in range(len(wanted)):
-            q = wanted[k]
-            for j in range(count):
-                s[j] = 0
-            for a in range(d // 4):
-                v0, v1, v2, v3 = XT[4 * a, q], XT[4 * a + 1, q], XT[4 * a + 2, q], XT[4 * a + 3, q]
-                r0, r1 = XT[4 * a, start : start + count], XT[4 * a + 1, start : start + count]
-                r2, r3 = XT[4 * a + 2, start : start + count], XT[4 * a + 3, start : start + count]
-                for j in range(count):
-                    s[j] += v0 * r0[j] + v1 * r1[j] + v2 * r2[j] + v3 * r3[j]
-            for a in range(d % 4):
-                v0, r0 = XT[d - 1 - a, q], XT[d - 1 - a, start : start + count]
-                for j in range(count):
-                    s[j] += v0 * r0[j]
-            stop = start + count
-            apply_rule(rule, s, half[start:stop], half[q], out[slots[k], start:stop], count, work)
-
-
-@jit(fastmath=FAST, error_model="numpy")
 def apply_to_block(rule, S, half_rows, half_columns, out):
     """out = the kernel of a block of inner products S (rows, columns)."""
     m = S.shape[1]
@@ -194,29 +164,17 @@ def apply_to_block(rule, S, half_rows, half_columns, out):
         apply_rule(rule, S[i], half_columns, half_rows[i], out[i], m, work)
 
 
-@jit(fastmath=FAST, error_model="numpy")
-def fill_sparse_rows(rule, data, indices, indptr, half, wanted, slots, out, first, last, held):
-    """The same for rows of a CSR matrix; `held` (d,) is zero and is left so."""
-    count = last - first
-    s, work = np.empty(last), work_arrays(rule, last)
-    for k in range(len(wanted)):
-        q = wanted[k]
-        for t in range(indptr[q], indptr[q + 1]):
-            held[indices[t]] = data[t]
-        for j in range(count):
-            total = 0.0
-            for t in range(indptr[first + j], indptr[first + j + 1]):
-                total += data[t] * held[indices[t]]
-            s[j] = total
-        for t in range(indptr[q], indptr[q + 1]):
-            held[indices[t]] = 0.0
-        apply_rule(rule, s, half[first:last], half[q], out[slots[k], first:last], count, work)
-
-
-@jit(error_model="numpy")
-def compact_rows(Q, slots, kept):
-    """Q[s, :len(kept)] = Q[s, kept] in place, kept ascending: fresh pages cost more than the copy."""
-    for r in range(len(slots)):
-        s = slots[r]
-        for t in range(len(kept)):
-            Q[s, t] = Q[s, kept[t]]
+@jit(fastmath=FAST, error_model="numpy", reference_counting=False)
+def subtract_rows(Q, slots, weights, first, out):
+    """out -= sum over k of weights[k] Q[slots[k], first:first + len(out)]."""
+    m, n = len(slots), len(out)
+    for k in range(m // 4):
+        w0, w1, w2, w3 = weights[4 * k], weights[4 * k + 1], weights[4 * k + 2], weights[4 * k + 3]
+        r0, r1 = Q[slots[4 * k], first : first + n], Q[slots[4 * k + 1], first : first + n]
+        r2, r3 = Q[slots[4 * k + 2], first : first + n], Q[slots[4 * k + 3], first : first + n]
+        for j in range(n):
+            out[j] -= w0 * r0[j] + w1 * r1[j] + w2 * r2[j] + w3 * r3[j]
+    for k in range(m % 4):
+        w0, r0 = weights[m - 1 - k], Q[slots[m - 1 - k], first : first + n]
+        for j in range(n):
+            out[j] -= w0 * r0[j]

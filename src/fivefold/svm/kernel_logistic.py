@@ -138,8 +138,7 @@ class KernelLogisticRegression(Classifier):
         # the width of the kernel depends on the weights of the rows, not on those of classes: there are none here
         kernel = KernelChoice(self.kernel, kernel_width(self.gamma, X, w), float(self.coef0), int(self.degree))
         source = (SparseRows if issparse(X) else VectorRows).of(kernel.rule, X, np.dtype(np.float64))
-        G, everything = np.empty((n, n)), np.arange(n)
-        source.fill(everything, everything, G)
+        G = source.matrix().astype(np.float64, copy=False)
         signs = [np.where(y == k, 1.0, -1.0) for k in (range(K) if K > 2 else (1,))]
         found = [
             minimise_kernel_risk(G, sign, self.C * w.astype(np.float64), LINKS[self.link], self.tol, self.max_iter)

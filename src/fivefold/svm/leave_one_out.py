@@ -17,6 +17,7 @@ import numpy as np
 
 from fivefold.core.estimators.supervised_learning import encode_labels
 from fivefold.core.types import Doubles, UserTarget
+from fivefold.kernels.row_cache import BLOCK_ROWS
 from fivefold.optim.dual.smo_loops import leave_out
 from fivefold.svm.support.kernel_estimator import choose_kernel
 from fivefold.svm.support.training import TrainingRows
@@ -85,12 +86,8 @@ def _spread(diagonal: Doubles, training: TrainingRows) -> float:
     """R^2: the largest k(x, x) - k(x, z) over the rows, or its bound for kernels without negative values."""
     if training.kernel.name == "rbf":
         return 1.0
-    n = training.n
-    everything = np.arange(n)
-    most = 0.0
     source = training.source()
-    for i in range(n):
-        row = np.empty((1, n), dtype=source.dtype)
-        source.fill(everything[i : i + 1], np.zeros(1, dtype=np.int64), row)
-        most = max(most, float(diagonal[i] - row[0].min()))
-    return most
+    return max(
+        float((diagonal[a : a + BLOCK_ROWS] - source.entries(slice(a, a + BLOCK_ROWS), slice(None)).min(axis=1)).max())
+        for a in range(0, training.n, BLOCK_ROWS)
+    )

@@ -26,11 +26,13 @@ NEGLIGIBLE = 1e-13  # a violation of this share of the largest residual or targe
 INCONSISTENT = 1e-9  # a residual of the system of this share of its right side: it has no solution
 DEPENDENT = 1e-11  # pivots below this share of the largest one are zero
 
+RowsAtHand = Callable[[Indices], Matrix | None]  # rows of the Gram matrix, or None where there is no room for them
+
 
 def polish_multipliers(
-    dual: KernelDual, rows: Callable[[Indices], Matrix], b: Doubles, f: Doubles, ridge: Doubles
+    dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles, ridge: Doubles
 ) -> tuple[Doubles, Doubles]:
-    """Multipliers and residuals with the smallest violation found; `rows` gives rows of the Gram matrix."""
+    """Multipliers and residuals with the smallest violation found."""
     best, lowest = (b.copy(), f.copy()), dual.violation(b, f)
     rounding = NEGLIGIBLE * max(float(np.abs(f).max()), float(np.abs(dual.t).max()), dual.tube_width)
     b, f = b.copy(), f.copy()
@@ -41,7 +43,8 @@ def polish_multipliers(
         free = np.flatnonzero(dual.is_free(b))
         if not 0 < len(free) <= MAX_FREE:
             break
-        K = rows(free)
+        if (K := rows(free)) is None:
+            break
         step = _system_step(dual, K, free, b, f, ridge)
         blocked = _move(dual, free, step, b)
         f -= step @ K  # `step` was shortened to what was taken
@@ -107,9 +110,7 @@ def _move(dual: KernelDual, free: Indices, step: Doubles, b: Doubles) -> bool:
     return True
 
 
-def _release(
-    dual: KernelDual, rows: Callable[[Indices], Matrix], b: Doubles, f: Doubles, ridge: Doubles, rounding: float
-) -> bool:
+def _release(dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles, ridge: Doubles, rounding: float) -> bool:
     """One step along the most violating pair, which frees a multiplier at its bound; False if none violates."""
     u, down = dual.slopes(b, f)
     worst = max(dual.group_slices, key=lambda g: float(u[g].max() - down[g].min()))
@@ -117,7 +118,8 @@ def _release(
     rise = u[i] - down[j]
     if not dual.equality or not rise > rounding:
         return False
-    K = rows(np.array([i, j]))
+    if (K := rows(np.array([i, j]))) is None:
+        return False
     curvature = K[0, i] + K[1, j] - 2 * K[0, j] + ridge[i] + ridge[j]
     e = dual.tube_width
     above = 0.0 if e > 0 and b[i] < 0 else dual.high[i]

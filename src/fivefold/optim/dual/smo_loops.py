@@ -2,8 +2,7 @@
 
 Which multipliers may rise or fall is coded as a shift: u_i = f_i + rise_i and l_i = f_i + fall_i, with -BARRED and
 +BARRED where they may not. Then both choices of the working pair are maxima of plain sums, which vectorise; columns are
-worked through in chunks whose extremes are kept, so that a search for an index reads one chunk. A loop ends when rows
-of the Gram matrix are missing, with a list of those it will want; the caller fills them in and calls again.
+worked through in chunks whose extremes are kept, so that a search for an index reads one chunk.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
-from fivefold.core.types import Array, Doubles, Indices, Matrix
+from fivefold.core.types import Doubles, Indices
 
 NO_BOUND = 1e300  # stands for infinity, as the loops assume finite numbers
 BARRED = 1e30  # the shift of a multiplier at its bound; residuals are far smaller
-CHUNK_COLUMNS = 512  # columns whose extremes are kept as one
+CHUNK_COLUMNS = 64  # columns whose extremes are kept as one: a search reads all chunks, then the columns of one
 MIN_CURVATURE = 1e-12  # along a pair; for kernels that are not positive definite, and equal rows
 
-CONVERGED, ROWS_MISSING, PAUSED = 0, 1, 2  # why the loops return
-STEPS, WANTED, INDEFINITE = 0, 1, 2  # slots of `counters`: steps taken, rows listed in `wanted`, a curvature below zero
+CONVERGED, PAUSED = 0, 1  # why the loops return
+STEPS, INDEFINITE = 0, 1  # slots of `counters`: steps taken, a curvature below zero
 NEGATIVE_CURVATURE = -1e-5  # along a pair, as a share of the entries: below it the matrix is not positive semidefinite
 
 
@@ -33,17 +32,9 @@ class Multipliers(NamedTuple):
     low: Doubles
     high: Doubles
     ridge: Doubles
-    diagonal: Array  # of G + R; this and the shifts are of the type of the rows
-    rise: Array
-    fall: Array
-
-
-class CachedRows(NamedTuple):
-    """Rows of G that are at hand."""
-
-    Q: Matrix  # (slots, columns)
-    slot_of: Indices  # per column, -1 where its row is not at hand
-    last_use: Indices  # per slot, the step
+    diagonal: Doubles  # of G + R
+    rise: Doubles
+    fall: Doubles
 
 
 class Chunks(NamedTuple):
@@ -89,7 +80,7 @@ def move_pair(f, Q, first, second, step, rise, fall, starts, tops, bottoms):
         at, end, top, bottom = starts[c], starts[c + 1], -1e300, 1e300
         fs, ups, downs, one, two = f[at:end], rise[at:end], fall[at:end], Q[first, at:end], Q[second, at:end]
         for t in range(end - at):
-            v = fs[t] - step * np.float64(one[t] - two[t])
+            v = fs[t] - step * (one[t] - two[t])
             fs[t] = v
             top = max(top, v + ups[t])
             bottom = min(bottom, v + downs[t])
@@ -103,7 +94,7 @@ def move_one(f, Q, row, step, rise, fall, starts, tops, bottoms):
         at, end, top, bottom = starts[c], starts[c + 1], -1e300, 1e300
         fs, ups, downs, one = f[at:end], rise[at:end], fall[at:end], Q[row, at:end]
         for t in range(end - at):
-            v = fs[t] - step * np.float64(one[t])
+            v = fs[t] - step * one[t]
             fs[t] = v
             top = max(top, v + ups[t])
             bottom = min(bottom, v + downs[t])
@@ -114,10 +105,10 @@ def move_one(f, Q, row, step, rise, fall, starts, tops, bottoms):
 def find_gains(f, Q, row, diagonal, own, top, least, fall, starts, first, last, gains):
     """The largest gain of a partner in each of the chunks first..last."""
     for c in range(last - first):
-        at, end, best = starts[first + c], starts[first + c + 1], diagonal.dtype.type(0)
+        at, end, best = starts[first + c], starts[first + c + 1], 0.0
         fs, downs, squares, one = f[at:end], fall[at:end], diagonal[at:end], Q[row, at:end]
         for t in range(end - at):
-            d = max(diagonal.dtype.type(top - fs[t]) - downs[t], diagonal.dtype.type(0))
+            d = max(top - fs[t] - downs[t], 0.0)
             a = max(own + squares[t] - (one[t] + one[t]), least)
             best = max(best, d * d / a)
         gains[first + c] = best
@@ -182,35 +173,8 @@ def room_below(b, low, tube_width):
 
 
 @jit(error_model="numpy", reference_counting=False)
-def list_candidates(
-    values, chunk, first, last, f, Q, row, diagonal, own, top, least, rise, fall, starts, slot_of, wanted
-):
-    """Fill `wanted` behind its first entry: the best candidates of the most promising other chunks, rows not at hand.
-
-    With row < 0 they are risers by u, else partners of that row by gain. `values` is scratch. Returns how many there
-    are.
-    """
-    count = 1
-    values[chunk] = -BARRED
-    for _ in range(len(wanted) - 1):
-        c = largest(values, first, last)
-        if values[c] <= (0.0 if row >= 0 else -0.5 * BARRED):
-            break
-        values[c] = -BARRED
-        if row >= 0:
-            t = best_partner(f, Q, row, diagonal, own, top, least, fall, starts[c], starts[c + 1])
-        else:
-            t = best_riser(f, rise, starts[c], starts[c + 1])
-        if slot_of[t] < 0 and t != wanted[0]:
-            wanted[count] = t
-            count += 1
-    return count
-
-
-@jit(error_model="numpy", reference_counting=False)
-def pair_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps):
-    """Steps along pairs, until none violates the optimality conditions by `tol`, rows are missing, or `max_steps`."""
-    Q, slot_of = rows.Q, rows.slot_of
+def pair_steps(m, Q, chunks, counters, tube_width, least, tol, max_steps):
+    """Steps along pairs, until none violates the optimality conditions by `tol`, or `max_steps`."""
     while True:
         group, violation, chunk = widest_group(chunks.tops, chunks.bottoms, chunks.group_starts)
         if violation < tol:
@@ -220,39 +184,17 @@ def pair_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_st
         first, last = chunks.group_starts[group], chunks.group_starts[group + 1]
         i = best_riser(m.f, m.rise, chunks.starts[chunk], chunks.starts[chunk + 1])
         top, own = m.f[i] + m.rise[i], m.diagonal[i]
-        if slot_of[i] < 0:
-            wanted[0] = i
-            for c in range(first, last):
-                chunks.gains[c] = chunks.tops[c]
-            counters[WANTED] = list_candidates(
-                chunks.gains, chunk, first, last, m.f, Q, -1, m.diagonal, own, top, least, m.rise, m.fall,
-                chunks.starts, slot_of, wanted,
-            )  # fmt: skip
-            return ROWS_MISSING
-        si = slot_of[i]
-        rows.last_use[si] = counters[STEPS]
-        find_gains(m.f, Q, si, m.diagonal, own, top, least, m.fall, chunks.starts, first, last, chunks.gains)
+        find_gains(m.f, Q, i, m.diagonal, own, top, least, m.fall, chunks.starts, first, last, chunks.gains)
         chunk = largest(chunks.gains, first, last)
         if chunks.gains[chunk] <= 0.0:
             return CONVERGED  # rounding leaves nothing to gain
-        j = best_partner(
-            m.f, Q, si, m.diagonal, own, top, least, m.fall, chunks.starts[chunk], chunks.starts[chunk + 1]
-        )
-        if slot_of[j] < 0:
-            wanted[0] = j
-            counters[WANTED] = list_candidates(
-                chunks.gains, chunk, first, last, m.f, Q, si, m.diagonal, own, top, least, m.rise, m.fall,
-                chunks.starts, slot_of, wanted,
-            )  # fmt: skip
-            return ROWS_MISSING
-        sj = slot_of[j]
-        rows.last_use[sj] = counters[STEPS]
+        j = best_partner(m.f, Q, i, m.diagonal, own, top, least, m.fall, chunks.starts[chunk], chunks.starts[chunk + 1])
         counters[STEPS] += 1
-        curvature = np.float64(Q[si, i]) - Q[si, j] - Q[sj, i] + Q[sj, j] + m.ridge[i] + m.ridge[j]
-        if curvature < NEGATIVE_CURVATURE * (abs(Q[si, i]) + abs(Q[sj, j])):
+        curvature = Q[i, i] - Q[i, j] - Q[j, i] + Q[j, j] + m.ridge[i] + m.ridge[j]
+        if curvature < NEGATIVE_CURVATURE * (abs(Q[i, i]) + abs(Q[j, j])):
             counters[INDEFINITE] = 1
-        step = take_step(m, i, j, (top - (m.f[j] + m.fall[j])) / max(curvature, np.float64(least)), tube_width)
-        move_pair(m.f, Q, si, sj, step, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
+        step = take_step(m, i, j, (top - (m.f[j] + m.fall[j])) / max(curvature, least), tube_width)
+        move_pair(m.f, Q, i, j, step, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
 
 
 @jit(error_model="numpy", reference_counting=False)
@@ -271,7 +213,7 @@ def take_step(m, i, j, step, tube_width):
 
 
 @jit(error_model="numpy", reference_counting=False)
-def single_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps):
+def single_steps(m, Q, chunks, counters, tube_width, least, tol, max_steps):
     """The same for multipliers without an equality: one at a time, the one with the largest gain."""
     while True:
         violation, best, i = 0.0, -1.0, 0
@@ -284,16 +226,11 @@ def single_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_
             return CONVERGED
         if counters[STEPS] >= max_steps:
             return PAUSED
-        si = rows.slot_of[i]
-        if si < 0:
-            wanted[0], counters[WANTED] = i, 1
-            return ROWS_MISSING
-        rows.last_use[si] = counters[STEPS]
         counters[STEPS] += 1
         up = m.f[i] + m.rise[i] > 0.0
         slope = m.f[i] + (m.rise[i] if up else m.fall[i])
         end = room_above(m.b[i], m.high[i], tube_width) if up else room_below(m.b[i], m.low[i], tube_width)
-        step = slope / max(np.float64(rows.Q[si, i]) + m.ridge[i], np.float64(least))
+        step = slope / max(Q[i, i] + m.ridge[i], least)
         if abs(step) >= abs(end - m.b[i]):
             step = end - m.b[i]
             m.b[i] = end
@@ -301,7 +238,7 @@ def single_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_
             m.b[i] += step
         set_shifts(i, m.b, m.low, m.high, tube_width, m.rise, m.fall)
         m.f[i] -= step * m.ridge[i]
-        move_one(m.f, rows.Q, si, step, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
+        move_one(m.f, Q, i, step, m.rise, m.fall, chunks.starts, chunks.tops, chunks.bottoms)
 
 
 @jit(error_model="numpy", reference_counting=False)
@@ -393,8 +330,8 @@ def leave_out(b, out, low, high):
 
 
 @jit(error_model="numpy")
-def whole_steps(Q, low, high, ridge, b, f, group_ends, equality, tube_width, least, tol, max_steps):
-    """The steps of a small problem, all of whose rows are at hand; returns the status, their number and INDEFINITE."""
+def block_steps(Q, low, high, ridge, b, f, group_ends, equality, tube_width, least, tol, max_steps):
+    """Steps of a problem all of whose rows are at hand; returns the status, their number and INDEFINITE."""
     n = len(b)
     rise, fall, diagonal = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):
@@ -414,12 +351,11 @@ def whole_steps(Q, low, high, ridge, b, f, group_ends, equality, tube_width, lea
         group_starts[g + 1] = c
     tops, bottoms, gains = np.empty(count), np.empty(count), np.empty(count)
     find_extremes(f, rise, fall, starts, tops, bottoms)
-    counters, wanted = np.zeros(3, np.int64), np.zeros(1, np.int64)
+    counters = np.zeros(2, np.int64)
     m = Multipliers(b, f, low, high, ridge, diagonal, rise, fall)
-    rows = CachedRows(Q, np.arange(n), np.zeros(n, np.int64))
     chunks = Chunks(starts, group_starts, tops, bottoms, gains)
     if equality:
-        status = pair_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps)
+        status = pair_steps(m, Q, chunks, counters, tube_width, least, tol, max_steps)
     else:
-        status = single_steps(m, rows, chunks, wanted, counters, tube_width, least, tol, max_steps)
+        status = single_steps(m, Q, chunks, counters, tube_width, least, tol, max_steps)
     return status, counters[STEPS], counters[INDEFINITE]

@@ -37,7 +37,8 @@ class KernelMachine(KernelEstimator):
         the largest violation of the optimality conditions, and the largest duality gap as a share of the objective. On
         at most 2000 rows the last digits are found too; below 1e-4 rows of the Gram matrix are float64.
     shrinking
-        whether variables that stay at their bounds are set aside during the descent.
+        has no effect, and is accepted as in scikit-learn: the solver works on small sets of variables, and all others
+        are set aside.
     cache_size
         rows of the Gram matrix are kept in this many megabytes.
     verbose
@@ -81,7 +82,7 @@ class KernelMachine(KernelEstimator):
         return self._kernel_sum(SupportExpansion, training, positions, support, coef, **more)
 
     def _options(self) -> SolverOptions:
-        return SolverOptions(float(self.tol), int(self.max_iter), float(self.cache_size) * 2**20, bool(self.shrinking))
+        return SolverOptions(float(self.tol), int(self.max_iter), float(self.cache_size) * 2**20)
 
     def _fit_single(
         self, X: Table, training: TrainingRows, positions: Indices, dual: KernelDual, source: RowSource, **more: Any

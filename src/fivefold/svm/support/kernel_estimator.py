@@ -184,9 +184,7 @@ def whole_gram(training: TrainingRows, owner: str, arrays: float, cure: str) -> 
     if training.gram is not None:
         return np.asarray(training.gram, dtype=np.float64)
     refuse_square(owner, n, arrays, cure)
-    G, everything = np.empty((n, n)), np.arange(n)
-    training.source().fill(everything, everything, G)
-    return G
+    return training.source().matrix().astype(np.float64, copy=False)
 
 
 def distinct_rows(training: TrainingRows, G: Doubles) -> Indices:

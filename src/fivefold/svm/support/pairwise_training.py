@@ -36,7 +36,6 @@ class SolverOptions:
     tol: float
     max_iter: int
     cache_bytes: float
-    shrinking: bool
 
     def solve(
         self,
@@ -50,7 +49,7 @@ class SolverOptions:
         """The minimum of the dual problem."""
         return minimise_dual(
             dual, source, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
-            shrinking=self.shrinking, start=start, residuals=residuals, polish=polish, monitor=monitor,
+            start=start, residuals=residuals, polish=polish, monitor=monitor,
         )  # fmt: skip
 
 

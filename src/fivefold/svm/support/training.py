@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,10 +69,7 @@ class TrainingRows:
         """With the whole matrix where it is small: machines for several pairs of classes use its parts."""
         if self.gram is not None or self.n > WHOLE_MATRIX_ROWS:
             return self
-        source, G = self.source(), np.empty((self.n, self.n))
-        everything = np.arange(self.n)
-        source.fill(everything, everything, G)
-        return TrainingRows(self.kernel, self.X, self.objects, G, self.given, self.tol)
+        return replace(self, gram=self.source().matrix())
 
 
 def take_objects(objects: Any, chosen: Indices) -> Any:
