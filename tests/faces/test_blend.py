@@ -1,4 +1,4 @@
-"""The blend: greedy ensemble selection, nested like any learner, and kept in a model file like any model."""
+"""The blend: weights by penalised likelihood, nested like any learner, and kept in a model file like any model."""
 
 from dataclasses import replace
 
@@ -10,20 +10,21 @@ from fivefold.evaluation.scores import SCORES
 from fivefold.study.judging.results import judge_outcomes
 from fivefold.study.judging.tuning_summary import describe_members, member_weights
 from fivefold.study.models.model_file import load_model
-from fivefold.study.models.winner import members_to_tune
+from fivefold.study.models.winner import fit_winner
 from fivefold.study.outputs import write_outputs
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.running import run, setting_search
 from fivefold.study.running.blend import (
-    MAX_ADDITIONS,
     MIN_WEIGHT,
+    SPREAD,
     blend_weights,
     combine_predictions,
+    mean_weights,
     plausible_weights,
-    select_greedily,
+    power_weights,
     standard_errors_apart,
 )
-from fivefold.study.running.fold import evaluate_blend, evaluate_fold, tune, tune_and_fit
+from fivefold.study.running.fold import evaluate_blend, evaluate_fold, tune_and_fit
 from fivefold.study.running.journal import Journal
 from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.run import LearnerOutcome, make_workers, read_outcomes, run_pending
@@ -40,11 +41,6 @@ def two_halves(n=240, seed=0):
     return study_table(X, np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "yes", "no"))
 
 
-def exhaustive(predictions, loss, size):
-    """The least loss of any mean of `size` members, with repetition: two members."""
-    return min(loss((k * predictions[0] + (size - k) * predictions[1]) / size) for k in range(size + 1))
-
-
 def outcomes(plan):
     """Every learner on every split, in this process; the blend from the folds of the others, as in a study."""
     single = [x for x in plan.learners if not x.members]
@@ -57,33 +53,59 @@ def outcomes(plan):
     return [LearnerOutcome(x, tuple(folds[x.name]), None, ()) for x in plan.learners]
 
 
-# Selection
+# Weights
 
 
-def test_two_errors_of_opposite_sign_cancel():
+def test_errors_of_opposite_sign_cancel():
+    y = np.random.default_rng(0).normal(size=400)
+    up, down = y + 1 + 0.1 * np.sin(9 * y), y - 3 + 0.1 * np.cos(9 * y)
+    weights = mean_weights(np.array([up, down, y + 50]), y)
+    np.testing.assert_allclose(weights, [0.75, 0.25, 0.0], atol=0.01)
+
+
+def test_a_perfect_member_is_taken_alone():
     y = np.arange(20.0)
-    predictions = np.array([y + 1, y - 3, y + 50])
-    counts = select_greedily(predictions, lambda f: float(np.mean((f - y) ** 2)))
-    assert counts.tolist() == [3, 1, 0]
+    assert mean_weights(np.array([y + 1, y, y - 1]), y).tolist() == [0, 1, 0]
 
 
-def test_one_perfect_member_is_taken_alone():
-    y = np.arange(20.0)
-    assert select_greedily(np.array([y + 1, y, y - 1]), lambda f: float(np.mean((f - y) ** 2))).tolist() == [0, 1, 0]
-
-
-def test_the_mean_is_never_worse_than_the_best_member_and_near_the_best_mean_of_two():
+@pytest.mark.parametrize("n", [20, 2_000])
+def test_weights_are_the_minimum_of_the_penalised_likelihood(n):
     rng = np.random.default_rng(0)
-    y = rng.normal(size=200)
-    predictions = y + rng.normal(size=(2, 200)) * np.array([[1.0], [1.5]])
+    y, codes = rng.normal(size=n), rng.integers(0, 3, n)
+    numbers = y + rng.normal(size=(3, n)) * np.array([[1.0], [1.2], [2.0]])
+    found = rng.dirichlet(np.ones(3), (4, n)) + 0.5 * np.eye(3)[codes]
+    found /= found.sum(axis=2, keepdims=True)
+    mean_best, power_best = mean_weights(numbers, y), power_weights(found, codes)
 
-    def loss(f):
-        return float(np.mean((f - y) ** 2))
+    def of_mean(w):
+        u, scale = plausible_weights((numbers - y) ** 2), 2 * ((numbers - y) ** 2).mean(axis=1).min()
+        return ((w @ numbers - y) ** 2).sum() / scale + ((w - u) ** 2).sum() / (2 * SPREAD**2)
 
-    counts = select_greedily(predictions, loss)
-    found = loss(counts @ predictions / counts.sum())
-    assert found <= min(map(loss, predictions)) and counts.sum() <= MAX_ADDITIONS
-    assert found <= 1.001 * exhaustive(predictions, loss, MAX_ADDITIONS)
+    def of_powers(w):
+        u = plausible_weights(-np.log(found[:, np.arange(n), codes]))
+        joined = np.exp(np.tensordot(w, np.log(found), 1))
+        likely = joined[np.arange(n), codes] / joined.sum(axis=1)
+        return -np.log(likely).sum() + ((w - u) ** 2).sum() / (2 * SPREAD**2)
+
+    for _ in range(200):
+        step = 0.05 * rng.normal(size=3)
+        other = np.maximum(mean_best + step - step.mean(), 0)
+        assert of_mean(mean_best) <= of_mean(other / other.sum()) + 1e-6
+        other = np.maximum(power_best + 0.05 * rng.normal(size=4), 0)
+        assert of_powers(power_best) <= of_powers(other) + 1e-5
+
+
+def test_timid_members_are_sharpened_and_bold_ones_flattened():
+    rng = np.random.default_rng(0)
+    odds = 2 * rng.normal(size=2_000)
+    codes = (rng.random(odds.size) < 1 / (1 + np.exp(-odds))).astype(int)
+
+    def member(scale):
+        p = 1 / (1 + np.exp(-scale * odds))
+        return np.column_stack([1 - p, p])
+
+    assert power_weights(member(0.5)[None], codes)[0] == pytest.approx(2.0, abs=0.25)
+    assert power_weights(member(3.0)[None], codes)[0] == pytest.approx(1 / 3, abs=0.05)
 
 
 @pytest.mark.parametrize("name", ["log_loss", "accuracy", "auc", "rmse", "mae"])
@@ -96,7 +118,7 @@ def test_weights_add_up_and_the_loss_is_the_mean_over_the_splits(name):
     p = np.clip(0.3 + 0.4 * truth + 0.2 * rng.normal(size=(3, 70)), 0.01, 0.99)
     inner = {f"m{i}": p[i] if classes is None else np.column_stack([1 - p[i], p[i]]) for i in range(3)}
     weights, loss = blend_weights(inner, targets, score, classes)
-    assert sum(weights.values()) == pytest.approx(1.0) and all(weights.values())
+    assert all(weights.values()) and (classes or sum(weights.values()) == pytest.approx(1.0))
     mean = sum(w * np.asarray(inner[member], float) for member, w in weights.items())
     if name == "rmse":
         parts = [np.sqrt(np.mean((mean[a:b] - y) ** 2)) for (a, b), y in zip([(0, 30), (30, 70)], targets, strict=True)]
@@ -111,17 +133,16 @@ def test_weights_add_up_and_the_loss_is_the_mean_over_the_splits(name):
 
 
 def test_members_that_cannot_be_told_apart_share_the_weight_and_a_clear_loser_has_none():
-    """Few noisy rows: greedy selection would take one or two of the alike at random."""
+    """Few noisy rows: the likeliest weights would follow the noise."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=60)
     inner = {f"alike{i}": y + rng.normal(size=60) for i in range(5)} | {"far": y + 9 * rng.normal(size=60)}
     weights, _ = blend_weights(inner, [y], SCORES["rmse"], None)
     assert "far" not in weights and min(weights.values()) >= MIN_WEIGHT
-    alone, _ = blend_weights(inner, [y], replace(SCORES["rmse"], row_losses=None), None)
-    assert len(weights) >= len(alone) and max(weights.values()) < max(alone.values())
+    assert len(weights) >= 4
 
 
-def test_many_rows_take_the_greedy_weights():
+def test_many_rows_take_the_likeliest_weights():
     rng = np.random.default_rng(0)
     y = rng.normal(size=50_000)
     inner = {name: y + noise * rng.normal(size=y.size) for name, noise in (("good", 1.0), ("fair", 1.5), ("far", 50.0))}
@@ -247,12 +268,10 @@ def test_a_winning_blend_is_saved_and_the_number_of_workers_changes_no_byte(tmp_
     assert tables[0][0] == tables[1][0]
     P, Q = (model.pipeline.predict_proba(data.X) for _, model in tables)
     assert np.array_equal(P, Q)
-    used = members_to_tune(results)
-    choices = {member.name: tune(data, member, plan.rows, plan) for member in used}
-    serial, choice = tune_and_fit(data, results.judged[0].outcome.learner, plan.rows, plan, choices)
-    assert np.array_equal(P, serial.predict_proba(data.X))
+    serial = fit_winner(results)
+    assert np.array_equal(P, serial.pipeline.predict_proba(data.X))
     card = tables[0][1].card
-    assert card["method"] == "Blend" and set(card["chosen"]) == set(choice.parameters)
+    assert card["method"] == "Blend" and card["chosen"] == serial.card["chosen"]
     assert tables[0][1].pipeline.classes_.tolist() == ["no", "yes"]
     assert any(": numbers" in line for line in card["treatment"])
     page = (tmp_path / "1" / "report.md").read_text(encoding="utf-8")

@@ -121,6 +121,7 @@ class Card:
     search: Mapping[str, SearchValues] = field(default_factory=dict)  # values the study tries besides the defaults
     # values it tries with the best setting alone, such as more trees: they cost time, and do no harm
     finish: Mapping[str, object] = field(default_factory=dict)
+    study: Mapping[str, object] = field(default_factory=dict)  # what a study takes in place of the defaults
     portfolio: bool = False  # in the study by default
     growth: float = 1.0  # fit and predict take time proportional to rows ** growth
     scaled_target: bool = False  # does the study standardise the target for it, whose unit its parameters have?

@@ -3,6 +3,7 @@
     hard   class of x = argmax_k  sum_m a_m [class of x by model m = k]
     soft   P(k | x)   = sum_m a_m P_m(k | x) / sum_m a_m
     geometric  P(k | x)  proportional to  prod_m P_m(k | x)^(a_m / sum_m a_m)
+    product  P(k | x)    proportional to  prod_m P_m(k | x)^a_m
     numbers  f(x)     = sum_m a_m f_m(x) / sum_m a_m
 
 Copies of one model vote like the model. If the models err on different rows, the vote errs less than each; averaging M
@@ -27,7 +28,7 @@ from fivefold.core._sklearn import Tags, TransformerMixin, _check_feature_names_
 from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
-from fivefold.core.numerics.opinion_pool import logarithmic_pool
+from fivefold.core.numerics.opinion_pool import logarithmic_pool, product_of_powers
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Labels, Matrix, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.members.inner_estimators import InnerEstimator, check_learner
@@ -98,9 +99,10 @@ class VotingClassifier(Voting, Classifier):
         list of (name, classifier); "drop" in place of a classifier leaves it out.
     voting
         "hard" counts predicted classes, ties going to the first class; "soft" averages probabilities; "geometric"
-        takes their geometric mean, which is often the better of the two for log loss.
+        takes their geometric mean, which is often the better of the two for log loss; "product" multiplies powers of
+        them, whose exponents are the weights.
     weights
-        one per classifier; None for equal weights.
+        one per classifier; None for equal weights, which are ones.
     n_jobs
         classifiers fitted at a time; the result does not depend on it.
     flatten_transform
@@ -129,7 +131,7 @@ class VotingClassifier(Voting, Classifier):
 
     estimators: list[Any]  # pairs of a name and an estimator of any library
     _: KW_ONLY
-    voting: Literal["hard", "soft", "geometric"] = "hard"
+    voting: Literal["hard", "soft", "geometric", "product"] = "hard"
     weights: UserWeights = None
     n_jobs: int | None = None
     flatten_transform: bool = True
@@ -140,13 +142,17 @@ class VotingClassifier(Voting, Classifier):
         use="Several good classifiers of different kinds. Soft votes where their probabilities can be trusted.",
         steps=(
             "Fit every classifier on all rows.",
-            "Add up their votes, or take the arithmetic or geometric mean of their probabilities.",
+            "Add up their votes, or take the arithmetic or geometric mean of their probabilities, or their product.",
             "The class with most wins.",
         ),
         source="Kittler, Hatef, Duin & Matas (1998); Genest & Zidek (1986)",
         see_also=("VotingRegressor", "StackingClassifier"),
         given={"estimators": EXAMPLE_CLASSIFIERS},
-        variants=({"voting": "soft", "weights": [2, 1]}, {"voting": "geometric", "weights": [2, 1]}),
+        variants=(
+            {"voting": "soft", "weights": [2, 1]},
+            {"voting": "geometric", "weights": [2, 1]},
+            {"voting": "product", "weights": [0.9, 0.6]},
+        ),
     )
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: object) -> Self:
@@ -165,7 +171,7 @@ class VotingClassifier(Voting, Classifier):
 
     @available_if(lambda self: self._is_soft())
     def predict_proba(self, X: UserTable) -> Matrix:
-        """The mean of the members' probabilities, arithmetic or geometric."""
+        """The mean of the members' probabilities, arithmetic or geometric, or their product."""
         X = admit_new_rows(self, X)
         return self._scores(X)
 
@@ -202,6 +208,8 @@ class VotingClassifier(Voting, Classifier):
             P = [member.predict_proba(X) for member in self.estimators_]
             if self.voting == "geometric":
                 return logarithmic_pool(P, a.tolist())
+            if self.voting == "product":
+                return product_of_powers(P, a.tolist())
             return sum(weight * p for weight, p in zip(a.tolist(), P, strict=True)) / float(a.sum())
         return _count_votes([np.asarray(member.predict(X)) for member in self.estimators_], a, len(self.classes_))
 

@@ -29,7 +29,7 @@ from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Doubles, Labels, Matrix, Target, UserTable, UserTarget, Vector, Weights
-from fivefold.gaussian_process.base import GaussianProcess, default_kernel, kept, rows_of
+from fivefold.gaussian_process.base import STUDY_EVIDENCE_ROWS, GaussianProcess, evidence_sample, kept, rows_of
 from fivefold.gaussian_process.posterior.foreign_kernels import AnyKernel, computing_kernel, with_theta
 from fivefold.gaussian_process.posterior.hyperparameter_search import search, warn_of_bounds
 from fivefold.gaussian_process.posterior.laplace import LaplacePosterior, laplace_evidence
@@ -105,6 +105,9 @@ class GaussianProcessClassifier(
         does not depend on its start.
     multi_class
         for more than two classes: "one_vs_rest", or "one_vs_one", which gives no probabilities.
+    evidence_rows
+        at most this many rows, drawn at random, decide the kernel's parameters, which takes many factorisations; all
+        rows then give the function. None for all.
     n_jobs
         accepted for compatibility with scikit-learn; processes are fitted on all cores, with the same result.
 
@@ -131,6 +134,7 @@ class GaussianProcessClassifier(
     warm_start: bool = False
     multi_class: Literal["one_vs_rest", "one_vs_one"] = "one_vs_rest"
     n_jobs: int | None = None
+    evidence_rows: Count | None = None
 
     takes = Takes(one_class=False)
     card = Card(
@@ -145,7 +149,10 @@ class GaussianProcessClassifier(
         ),
         source="Williams & Barber (1998); Rasmussen & Williams (2006)",
         see_also=("GaussianProcessRegressor", "LogisticRegression"),
-        variants=({"multi_class": "one_vs_one"},),
+        variants=({"multi_class": "one_vs_one"}, {"kernel": "rbf", "evidence_rows": 50}),
+        study={"kernel": "rbf", "evidence_rows": STUDY_EVIDENCE_ROWS},
+        search={"kernel": ("ard",)},
+        portfolio=True,
         growth=3.0,
     )
 
@@ -185,7 +192,7 @@ class GaussianProcessClassifier(
             raise ValueError(f"{type(self).__name__} requires 2 or more distinct classes; y holds 1 class")
         self._refuse_too_many(rows_of(X), ARRAYS_OF_A_FIT)
         rows = kept(np.asarray(X, dtype=np.float64) if self._wants_vectors else X, self.copy_X_train)
-        kernel = default_kernel("fixed") if self.kernel is None else self.kernel
+        kernel = self._kernel_for(rows, noisy=False, bounds="fixed")
         bounds, rng = np.asarray(kernel.bounds), check_random_state(self.random_state)
         pairs = tuple(combinations(range(K), 2)) if K > 2 and self.multi_class == "one_vs_one" else None
         tasks: list[tuple[Objects, Doubles]] = []
@@ -202,17 +209,19 @@ class GaussianProcessClassifier(
 
         found = [learn(0)] if len(tasks) == 1 else map_items(learn, len(tasks))
         self.model_ = ProcessClasses(tuple(found), K, pairs)
-        if self.optimizer is not None:
+        if self.optimizer is not None and not isinstance(self.kernel, str):
             for process in found:
                 warn_of_bounds(type(self).__name__, process.kernel)
 
     def _binary(self, kernel: AnyKernel, bounds: Matrix, X: Objects, y: Doubles, seed: int) -> BinaryProcess:
         computing, theta = computing_kernel(kernel), np.asarray(kernel.theta)
         latest: dict[str, Doubles | None] = {"f": None}  # the mode of the last evaluation, from which the next starts
+        some = evidence_sample(y, self.evidence_rows, self.random_state, classes=True)
+        few, labels = take(X, some), y[some]
 
         def objective(at: Vector, eval_gradient: bool = True) -> Any:  # a number, or one and its gradient
             mode, gradient = laplace_evidence(
-                computing.replace(at), X, y, self.max_iter_predict, latest["f"], gradient=eval_gradient
+                computing.replace(at), few, labels, self.max_iter_predict, latest["f"], gradient=eval_gradient
             )
             latest["f"] = mode.f
             return -mode.evidence if gradient is None else (-mode.evidence, -gradient)

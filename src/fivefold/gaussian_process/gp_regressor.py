@@ -43,12 +43,19 @@ from fivefold.core.types import (
     Vector,
     Weights,
 )
-from fivefold.gaussian_process.base import GaussianProcess, default_kernel, kept, rows_of, two_axes
+from fivefold.gaussian_process.base import (
+    STUDY_EVIDENCE_ROWS,
+    GaussianProcess,
+    evidence_sample,
+    kept,
+    rows_of,
+    two_axes,
+)
 from fivefold.gaussian_process.posterior.covariance_factor import warn_of_jitter
 from fivefold.gaussian_process.posterior.evidence import log_evidence
 from fivefold.gaussian_process.posterior.foreign_kernels import AnyKernel, ForeignKernel, computing_kernel, with_theta
 from fivefold.gaussian_process.posterior.hyperparameter_search import search, warn_of_bounds
-from fivefold.kernels.base import Kernel, Objects
+from fivefold.kernels.base import Kernel, Objects, take
 from fivefold.kernels.gram import Factor
 
 PREDICT_BLOCK = 1 << 24  # entries of the covariance of new and training rows that are held at a time
@@ -106,6 +113,9 @@ class GaussianProcessRegressor(
         whether targets are brought to mean 0 and deviation 1 before; predictions are brought back.
     n_targets
         number of targets of draws before a fit.
+    evidence_rows
+        at most this many rows, drawn at random, decide the kernel's parameters, which takes many factorisations; all
+        rows then give the function, by one. None for all.
 
     Attributes
     ----------
@@ -135,6 +145,7 @@ class GaussianProcessRegressor(
     alpha: NonNegative | np.ndarray = 1e-10
     normalize_y: bool = False
     n_targets: Count | None = None
+    evidence_rows: Count | None = None
 
     takes = Takes(outputs=True)
     card = Card(
@@ -150,7 +161,9 @@ class GaussianProcessRegressor(
         ),
         source="Rasmussen & Williams (2006)",
         see_also=("SparseGaussianProcessRegressor", "GaussianProcessClassifier", "KernelRidge"),
-        variants=({"normalize_y": True, "alpha": 0.1},),
+        variants=({"normalize_y": True, "alpha": 0.1}, {"kernel": "ard", "normalize_y": True, "evidence_rows": 50}),
+        study={"kernel": "ard", "normalize_y": True, "evidence_rows": STUDY_EVIDENCE_ROWS},
+        portfolio=True,
         growth=3.0,
     )
 
@@ -182,7 +195,7 @@ class GaussianProcessRegressor(
         return X, np.asarray(y, dtype=np.float64), np.ones(rows_of(X))
 
     def _fit(self, X: Objects, y: Target, w: Weights) -> None:
-        name, kernel = type(self).__name__, default_kernel() if self.kernel is None else self.kernel
+        name, kernel = type(self).__name__, self._kernel_for(X, noisy=True)
         n, Y = rows_of(X), two_axes(y)
         self._refuse_too_many(n, ARRAYS_OF_A_FIT)
         noise = self._noise(n)
@@ -199,9 +212,11 @@ class GaussianProcessRegressor(
         computing = computing_kernel(kernel)
         theta = np.asarray(kernel.theta)
         if self.optimizer is not None and theta.size:
+            some = evidence_sample(Z, self.evidence_rows, self.random_state)
+            few, their_noise = take(rows, some), noise[some] if isinstance(noise, np.ndarray) else noise
 
             def objective(at: Vector, eval_gradient: bool = True) -> Any:  # a number, or one and its gradient
-                found = log_evidence(computing.replace(at), rows, Z, noise, gradient=eval_gradient)
+                found = log_evidence(computing.replace(at), few, Z[some], their_noise, gradient=eval_gradient)
                 return (-found.value, -found.gradient) if found.gradient is not None else -found.value
 
             best = search(
@@ -216,7 +231,7 @@ class GaussianProcessRegressor(
             theta = best.theta
         kernel, computing = with_theta(kernel, theta), computing.replace(theta)
         found = log_evidence(computing, rows, Z, noise)
-        if self.optimizer is not None and theta.size:
+        if self.optimizer is not None and theta.size and not isinstance(self.kernel, str):
             warn_of_bounds(name, kernel)
         warn_of_jitter(name, found.factor.jitter, rows, kernel)
         self.model_ = GaussianPosterior(
@@ -279,7 +294,7 @@ class GaussianProcessRegressor(
 
     def _prior(self, X: UserTable, return_std: bool, return_cov: bool) -> Any:  # as `predict`
         rows = np.asarray(check_array(X), dtype=np.float64) if self._wants_vectors else X
-        kernel = computing_kernel(default_kernel() if self.kernel is None else self.kernel)
+        kernel = computing_kernel(self._kernel_for(rows, noisy=True))
         t = self.n_targets or 1
         mean = _squeezed(np.zeros((rows_of(rows), t)))
         if return_cov:

@@ -26,7 +26,7 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Doubles, Matrix, Table, Target, UserTable, UserTarget, Vector, Weights
-from fivefold.gaussian_process.base import GaussianProcess, default_kernel, two_axes
+from fivefold.gaussian_process.base import GaussianProcess, two_axes
 from fivefold.gaussian_process.posterior.foreign_kernels import AnyKernel, with_theta
 from fivefold.gaussian_process.posterior.hyperparameter_search import search, warn_of_bounds
 from fivefold.gaussian_process.posterior.sparse_evidence import SparseState, sparse_evidence
@@ -129,7 +129,7 @@ class SparseGaussianProcessRegressor(GaussianProcess, Regressor):
         return self._fit_admitted(X, y, None)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        name, given = type(self).__name__, default_kernel() if self.kernel is None else self.kernel
+        name, given = type(self).__name__, self._kernel_for(X, noisy=False)
         kernel, rows, Y = as_kernel(given), np.asarray(X, dtype=np.float64), two_axes(y)
         mean, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.normalize_y:
@@ -163,7 +163,7 @@ class SparseGaussianProcessRegressor(GaussianProcess, Regressor):
             at = search(name, objective, at, bounds, self.optimizer, self.n_restarts_optimizer, rng).theta
         found_kernel, variance = unpacked(at)
         kept = with_theta(given, found_kernel.theta)
-        if self.optimizer is not None:
+        if self.optimizer is not None and not isinstance(self.kernel, str):
             warn_of_bounds(name, kept)
         found = sparse_evidence(found_kernel, rows, Z, targets, variance, self.approximation)
         self.model_ = SparsePosterior(

@@ -2,8 +2,10 @@
 
     P(k | x)  proportional to  prod_m P_m(k | x)^(a_m / a)        a = sum_m a_m
 
-It adds up log-odds where the linear pool, the arithmetic mean, adds up probabilities: models that agree are not made
-less sure by the one that doubts, and of all distributions it has the least mean divergence from those of the models.
+or, if the exponents are a_m themselves, by a product of powers, which is surer than the mean where a > 1 and less sure
+where a < 1. It adds up log-odds where the linear pool, the arithmetic mean, adds up probabilities: models that agree
+are not made less sure by the one that doubts, and of all distributions the mean has the least mean divergence from
+those of the models.
 
 Genest & Zidek (1986), Combining probability distributions; Hinton (2002) calls it a product of experts.
 """
@@ -31,6 +33,19 @@ def normalised_exponentials(logarithms: Matrix) -> Matrix:
     return raised / xp.sum(raised, axis=1, keepdims=True)
 
 
+def product_of_powers(probabilities: Sequence[Matrix], exponents: Sequence[float]) -> Matrix:
+    """The product of powers of probabilities (n, K) of several models, scaled to add up to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.array([[0.75, 0.25]]), np.array([[0.5, 0.5]])
+    >>> product_of_powers([a, b], [2.0, 1.0])
+    array([[0.9, 0.1]])
+    """
+    return normalised_exponentials(_weighted_sum(probabilities, exponents))
+
+
 def logarithmic_pool(probabilities: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
     """The weighted geometric mean of probabilities (n, K) of several models, scaled to add up to one.
 
@@ -41,5 +56,9 @@ def logarithmic_pool(probabilities: Sequence[Matrix], weights: Sequence[float]) 
     >>> logarithmic_pool([sure, unsure], [1.0, 1.0])
     array([[0.875, 0.125]])
     """
+    return normalised_exponentials(_weighted_sum(probabilities, weights) / float(sum(weights)))
+
+
+def _weighted_sum(probabilities: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
     parts = [weight * pooled_logarithms(p) for weight, p in zip(weights, probabilities, strict=True)]
-    return normalised_exponentials(sum(parts[1:], start=parts[0]) / float(sum(weights)))
+    return sum(parts[1:], start=parts[0])

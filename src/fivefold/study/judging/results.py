@@ -22,10 +22,12 @@ from fivefold.evaluation.scores import MIN_PROBABILITY, Score
 from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
 from fivefold.study.formatting import first_names, format_significant, join_names
 from fivefold.study.judging.final_holdout import HoldoutResult
+from fivefold.study.judging.out_of_fold import ROW_SCORES, out_of_fold_losses, out_of_fold_rows, sampling_units
 from fivefold.study.judging.time_order import TimeOrderScore
 from fivefold.study.judging.verdicts import ALPHA, WinnerComparison, compare_with_winner, practical_margin
 from fivefold.study.planning.plan import Plan, plan_to_json
 from fivefold.study.planning.splits import mean_test_train_ratio
+from fivefold.study.running.blend import standard_errors_apart
 from fivefold.study.running.fold import FoldResult
 from fivefold.study.running.run import LearnerOutcome
 
@@ -178,8 +180,14 @@ def ranking_sentences(results: Results) -> list[str]:
     if found is None:
         return []
     others = [judged for judged in results.judged[1:] if not judged.outcome.learner.baseline]
+    leads = [judged.name for judged in others if judged.versus_best.mean < 0]
     margin = f"{format_significant(found.margin)} in {results.score.title}"
     sentences = []
+    if leads:
+        sentences.append(
+            f"{_name_some(leads)} had a smaller mean loss, by less than a standard error: of learners that cannot be "
+            "told apart the blend is taken rather than the luckiest."
+        )
     if others and all(judged.worse for judged in others):
         sentences.append(f"Every other learner is worse, by more than {margin}.")
     if results.equal:
@@ -200,11 +208,14 @@ def _name_some(names: Sequence[str]) -> str:
 
 
 def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
-    """Rank the learners by the mean of the deciding score, with corrected resampled t intervals, and judge them."""
+    """Rank the learners by the mean of the deciding score, and judge them, with corrected resampled t intervals.
+
+    The blend may come first in spite of its mean; see `_blend_first`.
+    """
     score, ratio = plan.scores[0], mean_test_train_ratio(plan.splits)
     whole = [outcome for outcome in outcomes if outcome.failure is None]
     losses = {outcome.learner.name: _fold_losses(score, outcome.folds) for outcome in whole}
-    ranked = sorted(whole, key=lambda outcome: float(losses[outcome.learner.name].mean()))
+    ranked = _blend_first(plan, sorted(whole, key=lambda outcome: float(losses[outcome.learner.name].mean())))
     found = compare_with_winner(plan, ranked)
     best = ranked[0].learner.name if ranked else ""
     judged = tuple(
@@ -226,6 +237,25 @@ def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
         _inner_selection(plan, whole, losses.get(best), ratio),
         environment=installed_versions(relevant_packages(plan)),
     )
+
+
+def _blend_first(plan: Plan, ranked: list[LearnerOutcome]) -> list[LearnerOutcome]:
+    """The ranking with the blend at its top, unless the best learner is better by more than a standard error.
+
+    Of many learners that are equally good the luckiest one looks better than it is; their blend depends less on luck.
+    Rows that belong together count as one; scores that are no means over rows leave the ranking as it is.
+    """
+    blend, score = next((outcome for outcome in ranked if outcome.learner.members), None), plan.scores[0].name
+    if blend is None or blend is ranked[0] or ranked[0].learner.baseline or score not in ROW_SCORES:
+        return ranked
+    rows = out_of_fold_rows([ranked[0], blend])
+    if rows is None:
+        return ranked
+    best, own = out_of_fold_losses(plan, [ranked[0], blend], rows, score).T
+    units = sampling_units(plan, rows, np.random.default_rng(plan.seed))
+    if standard_errors_apart(np.bincount(units, own - best)) > 1:
+        return ranked
+    return [blend, *(outcome for outcome in ranked if outcome is not blend)]
 
 
 def results_to_json(results: Results) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from fivefold.study.running.run import LearnerOutcome
 
 @dataclass(frozen=True)
 class MemberWeight:
-    """A member of a blend: its mean weight over the splits, and in how many of them it had one."""
+    """A member of a blend: its mean share of the weights over the splits, and in how many of them it had one."""
 
     name: str
     weight: float
@@ -56,8 +56,9 @@ def member_weights(outcome: LearnerOutcome) -> list[MemberWeight]:
     """The members of a blend, the heaviest first."""
     weights = defaultdict[str, list[float]](list)
     for fold in outcome.folds:
+        total = sum(share.weight for share in fold.parameters.values())
         for name, share in fold.parameters.items():
-            weights[name].append(share.weight)
+            weights[name].append(share.weight / total)
     found = [MemberWeight(name, float(np.sum(w)) / len(outcome.folds), len(w)) for name, w in weights.items()]
     return sorted(found, key=lambda member: -member.weight)
 

@@ -25,7 +25,8 @@ from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import derive_seed
 from fivefold.study.preparation.column_transformer import describe_treatment
 from fivefold.study.preparation.log_target import describe_log_target
-from fivefold.study.running.fold import REFIT_INDEX, tune_and_fit
+from fivefold.study.running.blend import blend_weights
+from fivefold.study.running.fold import REFIT_INDEX, tune, tune_and_fit
 from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.setting_search import SettingChoice
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
@@ -34,21 +35,52 @@ MODEL_FILE = "model.skops"
 NOT_JUDGED_NOTE = "not judged: fivefold study judges a method, fivefold evaluate a model on new rows"
 
 
+def final_weights(results: Results) -> dict[str, float]:
+    """The weights of the members of a winning blend in the model that is saved; none if the winner is no blend.
+
+    They come from what the members predicted for the test rows of the outer splits, averaged over the repeats: these
+    are made by models of more rows than those of the inner splits, and after each had chosen its setting.
+    """
+    plan, blend = results.plan, results.judged[0].outcome.learner
+    ended = {judged.name: judged.outcome.folds for judged in results.judged}
+    names, truth = [member.name for member in blend.members if member.name in ended], plan.coded(plan.data).y
+    classes, found = None if plan.classes is None else len(plan.classes), list[dict[str, float]]()
+    for repeat in range(plan.repeats if names else 0):
+        folds = {name: [fold for fold in ended[name] if fold.repeat == repeat] for name in names}
+        given = {
+            name: np.concatenate([fold.predicted if fold.proba is None else fold.proba for fold in own])
+            for name, own in folds.items()
+        }
+        targets = [truth[fold.test] for fold in folds[names[0]]]
+        found.append(blend_weights(given, targets, plan.scores[0], classes)[0])
+    means = {name: float(np.mean([one.get(name, 0.0) for one in found])) for name in names}
+    return {name: mean for name, mean in means.items() if mean > 0}
+
+
 def members_to_tune(results: Results) -> list[Learner]:
-    """The members of a winning blend that had a weight in some split; none if the winner is no blend."""
-    best = results.judged[0].outcome
-    used = {name for fold in best.folds for name in fold.parameters}
-    return [member for member in best.learner.members if member.name in used]
+    """The members of a winning blend that have a weight; none if the winner is no blend."""
+    weights = final_weights(results)
+    return [member for member in results.judged[0].outcome.learner.members if member.name in weights]
 
 
 def fit_winner(results: Results, member_choices: Mapping[str, SettingChoice] | None = None) -> ModelFile:
     """The best learner of a study, tuned and fitted on all rows outside the hold-out.
 
-    `member_choices` holds the settings of the members if the winner is a blend.
+    `member_choices` holds what `tune` found for the members if the winner is a blend, if that was done before.
     """
     plan, learner = results.plan, results.judged[0].outcome.learner
-    pipeline, choice = tune_and_fit(plan.data, learner, plan.rows, plan, member_choices)
-    return _winner_file(results, pipeline, choice.parameters, plan.rows)
+    if not learner.members:
+        pipeline, choice = tune_and_fit(plan.data, learner, plan.rows, plan)
+        return _winner_file(results, pipeline, choice.parameters, plan.rows)
+    if member_choices is None:
+        member_choices = {one.name: tune(plan.data, one, plan.rows, plan) for one in members_to_tune(results)}
+    shares = {
+        name: MemberShare(weight, member_choices[name].parameters)
+        for name, weight in final_weights(results).items()
+        if name in member_choices
+    }
+    seed = derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
+    return _winner_file(results, fit_pipeline(plan.data, learner, shares, plan.rows, seed), shares, plan.rows)
 
 
 def refit_winner(results: Results, model: ModelFile) -> ModelFile:

@@ -3,8 +3,8 @@
 GaussianNB                                 a method of the registry, tuned over what its card names
 sklearn.ensemble.RandomForestClassifier    any class by its dotted name, with its defaults
 all                                        every method that does the task
-Blend                                      a weighted mean of the predictions of all others (geometric if they are
-                                           probabilities), in the portfolio by default
+Blend                                      a weighted mean of the predictions of all others, or a product of powers of
+                                           their probabilities, in the portfolio by default
 """
 
 from __future__ import annotations
@@ -150,7 +150,8 @@ class Learner:
         if self.members:
             even = {member.name: MemberShare(1 / len(self.members), {}) for member in self.members}
             return self.combine([(member.name, member._prototype_or_default()) for member in self.members], even)
-        return self.method.cls(**self.method.card.given) if self.prototype is None else self.prototype
+        card = self.method.card
+        return self.method.cls(**{**card.given, **card.study}) if self.prototype is None else self.prototype
 
 
 def smooth_votes(learner: Learner) -> Learner:
@@ -186,12 +187,11 @@ def make_blend(data: Data, learners: Iterable[Learner]) -> Learner | None:
         use="Predicts better than each of its members if they err on different rows; it takes the time of all of them.",
         steps=(
             "Predict every training row by each learner, fitted on the other inner folds.",
-            "Start with the best learner, and add again and again the one whose predictions improve the mean most.",
-            "Weigh each learner by how often it was added, and on few rows by how plausible it is that it is the best.",
-            "Predict their weighted geometric mean." if classify else "Predict their weighted mean.",
+            "Weigh the learners so that the targets are likeliest, on few rows also by how plausibly each is the best.",
+            "Predict the product of their powers." if classify else "Predict their weighted mean.",
         ),
-        source="Caruana, Niculescu-Mizil, Crew & Ksikes (2004), Ensemble selection from libraries of models",
-        given={"voting": "geometric"} if classify else {},
+        source="Wolpert (1992), Stacked generalization; Breiman (1996), Stacked regressions",
+        given={"voting": "product"} if classify else {},
     )
     method = Method(BLEND_NAME, "ensemble", VotingClassifier if classify else VotingRegressor, card)
     return Learner(method, members=members)

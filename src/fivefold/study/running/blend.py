@@ -1,21 +1,19 @@
 """The weights of a blend, chosen by predictions for rows that no member was fitted on.
 
-Numbers are joined by their weighted mean, probabilities by their geometric mean (`core.numerics.opinion_pool`). Two
-sets of weights are mixed:
+Numbers are joined by a weighted mean, whose weights add up to one; probabilities by a product of powers, whose
+exponents need not (`core.numerics.opinion_pool`): a sum above one makes the blend surer than its members, one below
+one less sure, so the weights calibrate, too. They minimise
 
-greedy      start with the best member; add, again and again, the member (also one that is already in) whose addition
-            to the mean lowers the loss most; keep the best mean on the way; a member's weight is its share of the
-            additions
-plausible   proportional to exp(-z_m^2 / 2), where z_m is by how many standard errors member m loses to the best one,
-            row by row: members that cannot be told from the best count alike
+    L(w) + sum_m (w_m - u_m)^2 / (2 s^2)      w_m >= 0,   for numbers sum_m w_m = 1
 
-    w = (1 - t) greedy + t plausible        t = min(1, (CHANCE_LEAD / z)^2)
+where L is minus the log likelihood of the rows, n times the mean log loss, or the sum of squared errors over twice the
+mean square of the best member; s is SPREAD. On few rows the second term wins, and draws the weights towards u, the
+plausible weights: proportional to exp(-z_m^2 / 2), where z_m is by how many standard errors member m loses to the best
+one, row by row, so that members that cannot be told from the best count alike. On many rows the likelihood decides.
+It does so whatever the score: log loss and squared error reward true probabilities and means.
 
-where z is by how many standard errors the greedy blend beats the plausible one. On few rows greedy selection follows
-noise; there t is near 1, and on many rows it is near 0. Scores that are no means over rows take the greedy weights.
-
-Caruana, Niculescu-Mizil, Crew & Ksikes (2004), Ensemble selection from libraries of models; James & Stein (1961),
-Estimation with quadratic loss, for t.
+Wolpert (1992), Stacked generalization; Breiman (1996), Stacked regressions, for weights from 0 up; Genest & Zidek
+(1986), Combining probability distributions, for products of powers.
 """
 
 from __future__ import annotations
@@ -23,40 +21,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from scipy.optimize import minimize
 
-from fivefold.core.numerics.opinion_pool import logarithmic_pool, normalised_exponentials, pooled_logarithms
+from fivefold.core.numerics.opinion_pool import pooled_logarithms, product_of_powers
 from fivefold.core.types import Matrix, Vector, Weights
 from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.judging.score_intervals import PrecomputedModel
 
-MAX_ADDITIONS = 50  # members added in all; a weight is a multiple of 2 % or more
-MAX_IDLE_ADDITIONS = 10  # additions without a better mean after which to stop
-CHANCE_LEAD = 1.5  # standard errors by which greedy weights may win by chance: they were chosen on the same rows
+SPREAD = 0.3  # of the weights about the plausible ones; see docs/study.md for the tables that it was chosen on
 MIN_WEIGHT = 0.02  # members with less are left out: they would cost a fit, and hardly change a prediction
-
-
-def select_greedily(predictions: np.ndarray, loss: Callable[[np.ndarray], float]) -> np.ndarray:
-    """How often each of m members is added; `predictions` is (m, n) or (m, n, K), `loss` takes a mean of some.
-
-    Examples
-    --------
-    >>> y = np.array([0.0, 1.0, 2.0])
-    >>> too_high, too_low, far = y + 1, y - 1, y + 9
-    >>> select_greedily(np.array([too_high, too_low, far]), lambda f: np.mean((f - y) ** 2)).tolist()
-    [1, 1, 0]
-    """
-    total, counts = np.zeros(predictions.shape[1:]), np.zeros(len(predictions), dtype=int)
-    best, least = counts, np.inf
-    for size in range(1, MAX_ADDITIONS + 1):
-        losses = [loss((total + member) / size) for member in predictions]
-        added = int(np.argmin(losses))  # the first of equally good ones
-        total += predictions[added]
-        counts = counts + (np.arange(len(counts)) == added)
-        if losses[added] < least:
-            best, least = counts, losses[added]
-        elif size - best.sum() >= MAX_IDLE_ADDITIONS:
-            break
-    return best
+MAX_STEPS = 200  # of the search; few members need more than 30
 
 
 def plausible_weights(losses: Matrix) -> Weights:
@@ -82,30 +56,86 @@ def standard_errors_apart(differences: Vector) -> float:
     return mean / error if error > 0 else np.copysign(np.inf, mean)
 
 
+def mean_weights(predictions: Matrix, y: Vector) -> Weights:
+    """The weights of m members in a mean of numbers, from their predictions (m, n) for rows with targets y.
+
+    Examples
+    --------
+    >>> y = np.arange(50.0)
+    >>> mean_weights(np.array([y + 1, y - 1, y + 9]), y).round(2)
+    array([0.5, 0.5, 0. ])
+    """
+    errors = predictions - y
+    plausible, variance = plausible_weights(np.square(errors)), np.square(errors).mean(axis=1).min()
+    if variance == 0:  # a member without errors: nothing to improve
+        return plausible
+    moments = errors @ errors.T / variance
+
+    def objective(w: Vector) -> tuple[float, Vector]:
+        away, slope = (w - plausible) / SPREAD, moments @ w
+        return float(w @ slope + away @ away) / 2, slope + away / SPREAD
+
+    ones = {"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like}
+    w = _minimum(objective, plausible, constraints=[ones])
+    return w / w.sum()
+
+
+def power_weights(probabilities: np.ndarray, codes: np.ndarray) -> Weights:
+    """The exponents of m members in a product, from their probabilities (m, n, K) for rows of these classes.
+
+    Examples
+    --------
+    >>> p = np.array([[0.6, 0.4], [0.4, 0.6]] * 50)
+    >>> timid = power_weights(p[None], np.array([0, 1] * 50))
+    >>> bool(timid[0] > 1)
+    True
+    """
+    logs, rows = pooled_logarithms(probabilities), np.arange(len(codes))
+    plausible = plausible_weights(-logs[:, rows, codes])
+    right = logs[:, rows, codes].sum(axis=1)  # (m,)
+
+    def objective(w: Vector) -> tuple[float, Vector]:
+        joined, away = np.tensordot(w, logs, 1), (w - plausible) / SPREAD
+        top = joined.max(axis=1, keepdims=True)
+        raised = np.exp(joined - top)
+        total = raised.sum(axis=1, keepdims=True)
+        loss = float((np.log(total) + top).sum() - w @ right)
+        slope = np.einsum("mnk,nk->m", logs, raised / total) - right
+        return loss + float(away @ away) / 2, slope + away / SPREAD
+
+    return _minimum(objective, plausible, constraints=[])
+
+
+def _minimum(
+    objective: Callable[[Vector], tuple[float, Vector]], start: Weights, constraints: Sequence[Mapping[str, object]]
+) -> Weights:
+    """The minimum over weights from 0 up: the problem is convex."""
+    options = {"maxiter": MAX_STEPS}
+    bounds = [(0.0, None)] * len(start)
+    found = minimize(
+        objective, start, jac=True, method="SLSQP", bounds=bounds, constraints=constraints, options=options
+    )
+    w = np.maximum(found.x, 0.0)
+    return w if np.isfinite(w).all() and w.any() else start
+
+
 def blend_weights(
     inner: Mapping[str, np.ndarray], targets: Sequence[np.ndarray], score: Score, classes: int | None
 ) -> tuple[dict[str, float], float]:
-    """The weights of the members that have one, and the mean loss of their blend over the inner splits.
+    """The weights of the members that have one, and the mean loss of their blend over the splits.
 
-    `inner` holds predictions for the test rows of all inner splits, one split after the other, and `targets` the
-    truth of each split: numbers, or codes of classes.
+    `inner` holds predictions for the test rows of all splits, one split after the other, and `targets` the truth of
+    each split: numbers, or codes of classes.
     """
     predictions, y = np.array(list(inner.values()), dtype=float), np.concatenate(targets)
-    members = predictions if classes is None else pooled_logarithms(predictions)
-
-    def answers(mean: np.ndarray) -> CachedPredictions:
-        return as_predictions(mean if classes is None else normalised_exponentials(mean), classes)
-
-    counts = select_greedily(members, lambda mean: score.loss(score.function(answers(mean), y)))
-    shares = counts / counts.sum()
-    if score.row_losses is not None:
-        own = np.array([score.row_losses(as_predictions(one, classes), y) for one in predictions])
-        plausible = plausible_weights(own)
-        greedy, even = (score.row_losses(answers(np.tensordot(w, members, 1)), y) for w in (shares, plausible))
-        t = (CHANCE_LEAD / max(CHANCE_LEAD, standard_errors_apart(even - greedy))) ** 2
-        shares = (1 - t) * shares + t * plausible
-        shares = np.where(shares < min(MIN_WEIGHT, shares.max()), 0.0, shares)
-    weights = {name: float(share / shares.sum()) for name, share in zip(inner, shares, strict=True) if share}
+    if len(inner) == 1:
+        found = np.ones(1)
+    else:
+        found = mean_weights(predictions, y) if classes is None else power_weights(predictions, y)
+    found = np.where(found < min(MIN_WEIGHT, found.max()), 0.0, found)
+    if classes is None:
+        found = found / found.sum()
+    weights = {name: float(weight) for name, weight in zip(inner, found, strict=True) if weight}
     ends = np.cumsum([len(part) for part in targets])[:-1]
     parts = np.split(combine_predictions({name: inner[name] for name in weights}, weights, classes), ends)
     losses = [
@@ -126,7 +156,7 @@ def combine_predictions(
     if classes is None:
         return np.asarray(sum(share * p for share, p in zip(shares, given, strict=True)) / float(np.sum(shares)))
     known, found = np.any([p.any(axis=0) for p in given], axis=0), np.zeros_like(given[0])
-    found[:, known] = logarithmic_pool([p[:, known] for p in given], shares)
+    found[:, known] = product_of_powers([p[:, known] for p in given], shares)
     return found
 
 

@@ -156,25 +156,14 @@ def scores_at_share(
 
 def tune(data: Data, learner: Learner, rows: np.ndarray, plan: Plan) -> SettingChoice:
     """The setting that inner splits of these rows choose; with `plan.rows`, that of the model that a study saves."""
+    if len(learner.settings) == 1 and not learner.members and not (plan.log_target and learner.tries_logarithm):
+        return SettingChoice(learner.settings[0])  # there is nothing to choose from
     return choose_setting(plan.coded(data), learner, rows, plan, derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX))
 
 
-def tune_and_fit(
-    data: Data,
-    learner: Learner,
-    rows: np.ndarray,
-    plan: Plan,
-    member_choices: Mapping[str, SettingChoice] | None = None,
-) -> tuple[Pipeline, SettingChoice]:
-    """The learner tuned and fitted on these rows; with `plan.rows`, the model that a study saves.
-
-    `member_choices` holds what `tune` found for the members of a blend, if that was done before.
-    """
-    seed = derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
-    if member_choices:
-        choice = blend_choice(plan.coded(data), member_choices, rows, plan, seed)
-    else:
-        choice = tune(data, learner, rows, plan)
+def tune_and_fit(data: Data, learner: Learner, rows: np.ndarray, plan: Plan) -> tuple[Pipeline, SettingChoice]:
+    """The learner tuned and fitted on these rows; with `plan.rows`, the model that a study saves."""
+    choice, seed = tune(data, learner, rows, plan), derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
     return fit_pipeline(data, learner, choice.parameters, rows, seed), choice
 
 
