@@ -1,10 +1,13 @@
 """Support vector machines."""
 
 from fivefold.svm.kernel_logistic import KernelLogisticRegression as KernelLogisticRegression
+from fivefold.svm.kernel_pegasos import KernelPegasos as KernelPegasos
+from fivefold.svm.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from fivefold.svm.libsvm_files import read_libsvm_model as read_libsvm_model
 from fivefold.svm.libsvm_files import write_libsvm_model as write_libsvm_model
 from fivefold.svm.linear_svm import LinearSVC as LinearSVC
 from fivefold.svm.linear_svm import LinearSVR as LinearSVR
+from fivefold.svm.multiclass_svc import MultiClassSVC as MultiClassSVC
 from fivefold.svm.one_class import SVDD as SVDD
 from fivefold.svm.one_class import OneClassSVM as OneClassSVM
 from fivefold.svm.relevance_vector_machine import RVC as RVC

@@ -24,7 +24,6 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
@@ -44,6 +43,7 @@ from fivefold.svm.support.kernel_estimator import (
     KernelEstimator,
     SupervisedKernelEstimator,
     distinct_rows,
+    value_steps,
     whole_gram,
 )
 from fivefold.svm.support.kernel_sum_classifier import ProbabilisticKernelClassifier
@@ -95,21 +95,13 @@ class RelevanceMachine(KernelEstimator):
     def _ascend(self, likelihoods: list[SparseLikelihood], X: Table) -> list[SparseFit]:
         """The machine of each likelihood; the ascent reports its log evidence."""
         found = list[SparseFit]()
-        with fit_steps(self, "change", self.max_iter * len(likelihoods), X) as monitor:
+        with value_steps(self, "change", self.max_iter * len(likelihoods), X) as report:
             for likelihood in likelihoods:
-                interrupted = False
-
-                def report(step: int, value: float) -> bool:
-                    nonlocal interrupted
-                    try:
-                        return bool(monitor(None, -value))
-                    except KeyboardInterrupt:
-                        interrupted = True
-                        return True
-
-                found.append(maximise_sparse_evidence(likelihood, float(self.tol), self.max_iter, report))
-                if interrupted:
-                    warn_kept_best(self, len(found[-1].history) - 1, "change")
+                found.append(
+                    maximise_sparse_evidence(
+                        likelihood, float(self.tol), self.max_iter, lambda step, value: report(-value)
+                    )
+                )
         if any(one.reason == "max_iter" for one in found):
             warn(
                 f"{type(self).__name__}: max_iter={self.max_iter} changes were not enough for tol={self.tol:g}; raise "
@@ -194,7 +186,7 @@ class RVR(RelevanceMachine, SupervisedKernelEstimator, Regressor):
         mean = self._outputs(X)[:, 0].astype(model.dtype, copy=False)
         if not return_std:
             return mean
-        kernels = model.outputs(X, np.eye(len(model.support))) - model.intercept - model.column_means
+        kernels = model.sums(X, np.eye(len(model.support))) - model.column_means
         variance = 1.0 / model.noise_precision + ((kernels @ model.covariance) * kernels).sum(axis=1)
         return mean, np.sqrt(variance).astype(model.dtype, copy=False)
 

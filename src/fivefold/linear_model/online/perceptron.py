@@ -281,9 +281,10 @@ def potential_functions(G: Matrix, y: UserTarget, *, weights: UserWeights = None
     """
     G, y = np.ascontiguousarray(G, dtype=np.float64), np.asarray(y, dtype=np.float64)
     s = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    alpha, f = np.zeros(len(y)), np.zeros(len(y))
+    alpha, f, lag = np.zeros((3, len(y)))
+    order, hits = np.arange(len(y)), np.empty(len(y), dtype=np.uint8)
     for done in range(1, max_iter + 1):
-        if loop.potential_pass(G, y, s, alpha, f) == 0:
+        if loop.potential_pass(G, y, s, order, alpha, f, lag, hits) == 0:
             return PotentialFit(alpha, done, True)
     return PotentialFit(alpha, max_iter, False)
 

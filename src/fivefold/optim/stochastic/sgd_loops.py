@@ -328,13 +328,20 @@ def pocket_update(rows, y, mass, x, best, z):
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def potential_pass(G, y, s, alpha, f):
-    """One pass of the perceptron rule on kernel values G (n, n): f = G alpha, alpha_i grows by s y at a mistake."""
+def potential_pass(G, y, s, order, alpha, f, lag, hits):
+    """One pass of the perceptron rule on kernel values G (n, n): f = G alpha, alpha_i grows by s y at a mistake.
+
+    hits[k] is 1 where visit k was a mistake. The sum of alpha after each visit is T alpha - lag for T visits in all:
+    lag grows by k times a step at visit k. Returns the number of mistakes.
+    """
     moved = 0
-    for i in range(y.shape[0]):
-        if y[i] * f[i] <= 0:
+    for k in range(order.shape[0]):
+        i = order[k]
+        hits[k] = y[i] * f[i] <= 0
+        if hits[k]:
             step = s[i] * y[i]
             alpha[i] += step
+            lag[i] += k * step
             for j in range(f.shape[0]):
                 f[j] += step * G[i, j]
             moved += 1

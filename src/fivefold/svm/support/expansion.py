@@ -95,15 +95,19 @@ class KernelSum:
 
     def outputs(self, X: Table, W: Doubles) -> Doubles:
         """Sums of kernels (n, outputs) with weights W (support vectors, outputs), and the intercepts."""
+        return np.asarray(self.sums(X, W) + self.intercept)
+
+    def sums(self, X: Table, W: Doubles) -> Doubles:
+        """The same without the intercepts; with the unit matrix as W, the kernels themselves."""
         if self.kernel.name == "precomputed":
-            return X[:, self.support] @ W + self.intercept
+            return np.asarray(X[:, self.support] @ W)
         if not len(self.support):
-            return np.zeros((_count(X), W.shape[1])) + self.intercept
+            return np.zeros((_count(X), W.shape[1]))
         if self.objects is None:
-            return self.kernel.sums(X, self.support_vectors, W) + self.intercept
+            return self.kernel.sums(X, self.support_vectors, W)
         if self.kernel.is_of_pairs:
-            return self.kernel.sums(X, self.objects, W) + self.intercept
-        return self.kernel.matrix(X, self.objects)[:, self.support] @ W + self.intercept
+            return self.kernel.sums(X, self.objects, W)
+        return np.asarray(self.kernel.matrix(X, self.objects)[:, self.support] @ W)
 
     def linear_coefficients(self, W: Doubles) -> Any:
         """The weights of the columns where the kernel is linear: W' Z."""

@@ -5,7 +5,8 @@ What they learn is a sum of kernels at some rows of fit (`expansion`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY
 from itertools import pairwise
 from numbers import Real
@@ -17,6 +18,7 @@ from sklearn.callback import with_callbacks
 
 from fivefold.core._sklearn import Tags
 from fivefold.core.admission.sparse import configured_csr
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import Estimator, learned, not_fitted_error
 from fivefold.core.estimators.params import Index, Range
 from fivefold.core.storage.memory_limits import refuse_square
@@ -176,6 +178,26 @@ class SupervisedKernelEstimator(KernelEstimator):
         """Learn from rows and their targets; a weight of two counts a row twice."""
         fitted: Self = self._fit_objects(X, y, sample_weight)
         return fitted
+
+
+@contextmanager
+def value_steps(estimator: Estimator, name: str, count: int, X: Table) -> Iterator[Callable[[float], bool]]:
+    """`fit_steps` that report a value alone; True ends the fit, also after Ctrl-C, which a warning tells of."""
+    done, interrupted = 0, False
+    with fit_steps(estimator, name, count, X) as monitor:
+
+        def report(value: float) -> bool:
+            nonlocal done, interrupted
+            done += 1
+            try:
+                return bool(monitor(None, value)) or interrupted
+            except KeyboardInterrupt:
+                interrupted = True
+                return True
+
+        yield report
+    if interrupted:
+        warn_kept_best(estimator, done, name)
 
 
 def whole_gram(training: TrainingRows, owner: str, arrays: float, cure: str) -> Doubles:
