@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from study_tables import blobs, study_table
 
 from fivefold.core.storage import model_files
+from fivefold.evaluation import calibration
 from fivefold.evaluation.calibration import CrossFittedCalibration, _score_columns
 from fivefold.evaluation.scores import SCORES
 from fivefold.study.planning.plan import make_plan
@@ -178,7 +179,8 @@ def test_a_study_of_a_class_of_three_rows_calibrates_in_every_fold():
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_splits_that_cover_all_rows_give_the_calibration_of_scikit_learn(K):
+def test_splits_that_cover_all_rows_give_the_calibration_of_scikit_learn(K, monkeypatch):
+    monkeypatch.setattr(calibration, "PSEUDO_ROWS", 0.0)
     data = blobs(150, K=K, apart=1.5)
     X, rows = data.X.to_numpy(), np.arange(150)
     splits = inner_splits(data, rows, 3, 0)
@@ -189,6 +191,16 @@ def test_splits_that_cover_all_rows_give_the_calibration_of_scikit_learn(K):
     # the same scores in another order: sums in the optimiser are rounded differently
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-4)
     assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+def test_separated_classes_are_not_certain():
+    """Scores that separate three classes: a temperature without pseudo-rows would make probabilities 0 and 1."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    X = 20 * np.eye(3)[y] + rng.normal(size=(120, 3))
+    P = CrossFittedCalibration(RidgeClassifier()).fit(X, y).predict_proba(X)
+    right = P[np.arange(120), y]
+    assert 0.98 < right.mean() < 0.9999 and (P > 1e-5).all()
 
 
 def test_folds_for_other_rows_are_refused():

@@ -30,13 +30,14 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import BaseEstimator, ClassifierMixin, _safe_indexing
-from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, UserTarget, Vector
+from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, UserTarget, Vector, Weights
 from fivefold.evaluation.base import MetaClassifier
 from fivefold.evaluation.metrics import is_positive
 from fivefold.evaluation.protocols import Label, Model
 
 CONFIDENCE = 0.95  # of the Wilson intervals of the shares
 CALIBRATION_FOLDS = 3  # folds that calibrate
+PSEUDO_ROWS = 0.5  # misclassified rows that are added to calibrate a temperature
 PAIRWISE = "decision_function_shape"  # the parameter of classifiers with a machine for each pair of classes
 
 # Upper edges of bins, without the last one.
@@ -164,7 +165,7 @@ def brier(
 class ScoreIdentity(ClassifierMixin, BaseEstimator):
     """A classifier whose columns are its scores, for a calibrator that is given the scores of another one."""
 
-    def fit(self, S: Matrix, y: Target) -> Self:
+    def fit(self, S: Matrix, y: Target, sample_weight: Weights | None = None) -> Self:
         """Learn which classes there are."""
         self.classes_ = np.unique(y)
         return self
@@ -182,7 +183,8 @@ class CrossFittedCalibration(MetaClassifier):
     """Probabilities for a classifier that gives scores only, calibrated on rows that it was not fitted on.
 
     Every fold is scored by a model fitted on other rows, and a sigmoid (two classes) or a temperature (more) turns
-    these scores into probabilities; the model that predicts is fitted on all rows. Where there is a machine for each
+    these scores into probabilities, towards targets that are a little less than certain, as Platt's (1999); the model
+    that predicts is fitted on all rows. Where there is a machine for each
     pair of classes (`decision_function_shape`), the score of a class is the mean of its answers, which say how far a
     row is from the boundaries, rather than its votes. A fold is left out if a class is missing from the rows of its
     model. Of a class that no fold scores, the scores of the model of all rows are taken,
@@ -239,13 +241,15 @@ class CrossFittedCalibration(MetaClassifier):
         if len(others):
             rows.append(others)
             scores.append(_score_columns(self.estimator_, _safe_indexing(X, others)))
-        S, target = np.concatenate(scores), y[np.concatenate(rows)]
+        S, target, weight = np.concatenate(scores), y[np.concatenate(rows)], None
+        if len(self.classes_) > 2:
+            S, target, weight = _smoothed_targets(S, target)
         self.calibrator_ = CalibratedClassifierCV(
             ScoreIdentity(),
             method="sigmoid" if len(self.classes_) == 2 else "temperature",
             cv=[(np.arange(len(S)), np.arange(len(S)))],  # these scores are of unseen rows already
             ensemble=False,
-        ).fit(S, target)
+        ).fit(S, target, weight)
         self.calibrator_.set_params(cv=None)  # row numbers do not belong into a model file
         return self
 
@@ -263,6 +267,19 @@ class CrossFittedCalibration(MetaClassifier):
     def predict(self, X: UserTable) -> Target:
         """The most probable class of each row, (n,)."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def _smoothed_targets(S: Matrix, y: Target) -> tuple[Matrix, Target, Weights]:
+    """Every row once per class, with weights that add up to one: the other classes share c / (n + c).
+
+    As if c = PSEUDO_ROWS more rows had been misclassified. Without them scores that separate the classes would be given
+    probabilities of 0 and 1, and the first row on the wrong side a loss without bound.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    K, n = len(classes), len(y)
+    weight = np.full((n, K), PSEUDO_ROWS / ((n + PSEUDO_ROWS) * (K - 1)))
+    weight[np.arange(n), codes] = n / (n + PSEUDO_ROWS)
+    return np.tile(S, (K, 1)), np.repeat(classes, n), weight.T.ravel()
 
 
 def _score_columns(model: Any, X: Table) -> Matrix:  # a classifier with a decision_function

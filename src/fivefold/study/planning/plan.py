@@ -155,6 +155,10 @@ class Plan:
         count = len(learner.settings)
         return self.racing and learner.costly and race_finalists(count) < count
 
+    def chooses(self, learner: Learner) -> bool:
+        """Has this learner something to choose from: several settings, members, or the logarithm of the target?"""
+        return len(learner.settings) > 1 or bool(learner.members) or (self.log_target and learner.tries_logarithm)
+
     @property
     def rows(self) -> np.ndarray:
         """All rows outside the hold-out, without copies of the rows in it."""

@@ -3,9 +3,10 @@
 A budget is the time from the command to the written report. What is left after the table was read and fits were timed,
 less what the report will take, is spent by forecast, each step if there is time for it:
 
-1. the strongest learner with its defaults
+1. the strongest learner with its defaults, unless it takes half of the time, as boosting of many classes may
 2. learners that cost next to nothing
-3. the next strong learners with their defaults; after the first of them, a few settings of the strongest
+3. the other strong learners with their defaults, the cheap before the costly: a blend gains more by another kind of
+   learner than by another setting; then a few settings of the strongest
 4. all other learners with their defaults, the cheap before the costly
 5. settings to tune over, round after round: more for each learner, the strongest first
 6. the second repeat, once every learner tries as many settings as without a budget; then still more settings
@@ -43,6 +44,7 @@ TUNING_ROUNDS = (3, 6, 12, 24, 48, 96)  # settings per learner, as the budget al
 EARLY_ROUNDS = 1  # rounds that the strongest learner has before other learners that are not cheap
 BUDGET_SHARE = 0.9  # of the budget for everything by forecast; the rest is for looking into the winner
 MIN_FIT_SHARE = 0.3  # of the budget that is left for fits, even if timing took longer, as where loops are compiled
+MAX_FIRST_SHARE = 0.5  # of the time for fits: if the strongest learner takes more, the other strong ones come first
 CHEAP_SHARE = 0.02  # of the time for fits: a learner that takes less comes before costly ones
 TIMING_SHARE = 0.25  # of the budget: learners that are not timed by then run last, while there is time
 CLOSING_STARTS, DRAWING_STARTS = 4.5, 2.5  # time after the last fit, and of the drawing in it, over a worker's start
@@ -138,10 +140,13 @@ def _first_steps(plan: Plan, limit: float, untimed: Collection[str]) -> Iterator
     first, *others = sorted(timed, key=lambda x: (-x.strength, cost[x.name]))
     by_cost = sorted(others, key=lambda x: cost[x.name])
     cheap = [x for x in by_cost if cost[x.name] <= CHEAP_SHARE * limit]
-    strong = [x for x in others if x.strength and x not in cheap]
+    strong = [x for x in by_cost if x.strength and x not in cheap]
     weak = [x for x in by_cost if not x.strength and x not in cheap]
     searches = [first.with_draws(draws, plan.seed) for draws in TUNING_ROUNDS[:EARLY_ROUNDS] if first.space]
-    yield from (first, *cheap, *strong[:1], *searches, *strong[1:], *weak)
+    if cost[first.name] > MAX_FIRST_SHARE * limit:
+        yield from (*cheap, *strong, first, *searches, *weak)
+    else:
+        yield from (first, *cheap, *strong, *searches, *weak)
 
 
 def _buy(plan: Plan, steps: Sequence[Learner], limit: float) -> dict[str, Learner]:

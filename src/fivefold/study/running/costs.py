@@ -148,7 +148,8 @@ def fold_seconds(plan: Plan, learner: Learner) -> float:
 def _final_seconds(plan: Plan, learner: Learner, rows: int) -> tuple[float, float]:
     """Seconds to tune the learner on all rows outside the hold-out, and to fit it there and on all rows."""
     again = _fit_seconds(plan, learner, len(plan.data.y)) if len(plan.holdout) else 0.0
-    return _search_seconds(plan, learner, rows), _fit_seconds(plan, learner, rows) + again
+    search = _search_seconds(plan, learner, rows) if plan.chooses(learner) else 0.0
+    return search, _fit_seconds(plan, learner, rows) + again
 
 
 def _fit_seconds(plan: Plan, learner: Learner, n: float) -> float:

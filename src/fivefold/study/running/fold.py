@@ -156,8 +156,8 @@ def scores_at_share(
 
 def tune(data: Data, learner: Learner, rows: np.ndarray, plan: Plan) -> SettingChoice:
     """The setting that inner splits of these rows choose; with `plan.rows`, that of the model that a study saves."""
-    if len(learner.settings) == 1 and not learner.members and not (plan.log_target and learner.tries_logarithm):
-        return SettingChoice(learner.settings[0])  # there is nothing to choose from
+    if not plan.chooses(learner):
+        return SettingChoice(learner.settings[0])
     return choose_setting(plan.coded(data), learner, rows, plan, derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX))
 
 
