@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from interruption import PressCtrlC
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
+from fivefold.core.console.fit_progress import InterruptedWarning
 from fivefold.core.numerics.cholesky import cholesky, inverse_factor, inverse_from, solve_lower
 from fivefold.core.storage import memory_limits
 from fivefold.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
@@ -168,3 +170,24 @@ def test_factors_by_tiles_are_lapacks(n):
     assert_allclose(np.tril(L) @ solve_lower(L, B.copy()).T, B.T, atol=1e-10)
     A[n // 2, n // 2] = -1.0
     assert cholesky(A) == n // 2 + 1
+
+
+def test_ctrl_c_in_a_search_keeps_the_best_parameters_so_far():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=40)
+    kernel = 1.0 * RBF([1.0, 1.0]) + WhiteKernel(1.0)
+    whole = GaussianProcessRegressor(kernel, n_restarts_optimizer=2, random_state=0).fit(X, y)
+    for after in (1, 6, 25):
+        model = GaussianProcessRegressor(kernel, n_restarts_optimizer=2, random_state=0).set_callbacks(
+            PressCtrlC(after)
+        )
+        with pytest.warns(InterruptedWarning, match=f"after {after} evaluation.*the best model so far was kept"):
+            model.fit(X, y)
+        found = model.log_marginal_likelihood_value_
+        assert model.log_marginal_likelihood(kernel.theta) <= found <= whole.log_marginal_likelihood_value_ + 1e-6
+    labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    classes = GaussianProcessClassifier(1.0 * RBF(1.0)).set_callbacks(PressCtrlC(2))
+    with pytest.warns(InterruptedWarning, match="the best model so far was kept"):
+        classes.fit(X, labels)
+    assert classes.score(X, labels) > 0.5

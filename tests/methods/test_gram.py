@@ -148,14 +148,18 @@ def test_kernels_of_scikit_learn_are_translated_whole():
     assert ours.get_params().keys() == their.get_params().keys()
 
 
-def test_a_kernel_is_changed_by_set_params_and_by_nothing_else():
+def test_parameters_of_a_kernel_are_set_as_in_scikit_learn_and_nothing_else_is():
     kernel = 2.0 * RBF(1.5) + WhiteKernel()
     assert kernel.set_params(k1__k2__length_scale=3.0) is kernel
     assert kernel == 2.0 * RBF(3.0) + WhiteKernel()
     kernel.theta = np.log([1.0, 2.0, 3.0])
     assert kernel == ConstantKernel(1.0) * RBF(2.0) + WhiteKernel(3.0) or np.allclose(np.exp(kernel.theta), [1, 2, 3])
-    with pytest.raises(AttributeError, match="a kernel is a value"):
-        kernel.k1 = RBF()
+    kernel.k1 = RBF()
+    kernel.k1.length_scale = 4.0
+    assert kernel.k1 == RBF(4.0) and np.allclose(kernel.theta, np.log([4.0, 3.0]))
+    with pytest.raises(AttributeError, match="a kernel is a value: it has no parameter 'width'"):
+        kernel.width = 3.0
+    kernel.k1 = 2.0 * RBF()
     with pytest.raises(ValueError, match="has no parameter 'width'"):
         kernel.set_params(k2__width=3)
     with pytest.raises(ValueError, match="3 free parameters"):

@@ -10,6 +10,7 @@ Williams & Barber (1998); Rasmussen & Williams (2006), chapter 3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Any, Literal, Self
@@ -31,7 +32,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Doubles, Labels, Matrix, Target, UserTable, UserTarget, Vector, Weights
 from fivefold.gaussian_process.base import STUDY_EVIDENCE_ROWS, GaussianProcess, evidence_sample, kept, rows_of
 from fivefold.gaussian_process.posterior.foreign_kernels import AnyKernel, computing_kernel, with_theta
-from fivefold.gaussian_process.posterior.hyperparameter_search import search, warn_of_bounds
+from fivefold.gaussian_process.posterior.hyperparameter_search import evaluation_reports, search, warn_of_bounds
 from fivefold.gaussian_process.posterior.laplace import LaplacePosterior, laplace_evidence
 from fivefold.kernels.algebra import CompoundKernel
 from fivefold.kernels.base import Objects, take
@@ -204,16 +205,40 @@ class GaussianProcessClassifier(
             tasks += [(rows, (y == k).astype(np.float64)) for k in ([1] if K == 2 else range(K))]
         seeds = rng.randint(np.iinfo(np.int32).max, size=len(tasks)) if self.n_restarts_optimizer else [0] * len(tasks)
 
-        def learn(i: int) -> BinaryProcess:
-            return self._binary(kernel, bounds, *tasks[i], int(seeds[i]))
+        known = dict[int, BinaryProcess]()
 
-        found = [learn(0)] if len(tasks) == 1 else map_items(learn, len(tasks))
+        def model(i: int, at: Vector) -> ProcessClasses:
+            """The model with process i at these parameters; processes that are not learned yet have the given ones."""
+            made = [
+                known.get(j) or self._process(kernel, np.asarray(kernel.theta), *task) for j, task in enumerate(tasks)
+            ]
+            made[i] = self._process(kernel, at, *tasks[i])
+            return ProcessClasses(tuple(made), K, pairs)
+
+        def learn(i: int) -> BinaryProcess:
+            def report(at: Vector, value: float) -> None:
+                reports(lambda: model(i, at), value)
+
+            known[i] = self._binary(kernel, bounds, *tasks[i], int(seeds[i]), report)
+            return known[i]
+
+        serial = len(tasks) == 1 or bool(getattr(self, "_skl_callbacks", ()))  # a callback hears one search at a time
+        with evaluation_reports(self, len(tasks), X) as reports:
+            found = [learn(i) for i in range(len(tasks))] if serial else map_items(learn, len(tasks))
         self.model_ = ProcessClasses(tuple(found), K, pairs)
         if self.optimizer is not None and not isinstance(self.kernel, str):
             for process in found:
                 warn_of_bounds(type(self).__name__, process.kernel)
 
-    def _binary(self, kernel: AnyKernel, bounds: Matrix, X: Objects, y: Doubles, seed: int) -> BinaryProcess:
+    def _binary(
+        self,
+        kernel: AnyKernel,
+        bounds: Matrix,
+        X: Objects,
+        y: Doubles,
+        seed: int,
+        report: Callable[[Vector, float], None],
+    ) -> BinaryProcess:
         computing, theta = computing_kernel(kernel), np.asarray(kernel.theta)
         latest: dict[str, Doubles | None] = {"f": None}  # the mode of the last evaluation, from which the next starts
         some = evidence_sample(y, self.evidence_rows, self.random_state, classes=True)
@@ -227,9 +252,12 @@ class GaussianProcessClassifier(
             return -mode.evidence if gradient is None else (-mode.evidence, -gradient)
 
         if self.optimizer is not None and theta.size:
-            name, rng = type(self).__name__, check_random_state(seed)
-            theta = search(name, objective, theta, bounds, self.optimizer, self.n_restarts_optimizer, rng).theta
-        computing = computing.replace(theta)
+            theta = search(self, objective, theta, bounds, check_random_state(seed), report).theta
+        return self._process(kernel, theta, X, y)
+
+    def _process(self, kernel: AnyKernel, theta: Vector, X: Objects, y: Doubles) -> BinaryProcess:
+        """Two classes by a kernel with these parameters."""
+        computing = computing_kernel(kernel).replace(theta)
         mode, _ = laplace_evidence(computing, X, y, self.max_iter_predict)
         return BinaryProcess(with_theta(kernel, theta), LaplacePosterior(computing, X, y, mode))
 

@@ -54,7 +54,7 @@ from fivefold.gaussian_process.base import (
 from fivefold.gaussian_process.posterior.covariance_factor import warn_of_jitter
 from fivefold.gaussian_process.posterior.evidence import log_evidence
 from fivefold.gaussian_process.posterior.foreign_kernels import AnyKernel, ForeignKernel, computing_kernel, with_theta
-from fivefold.gaussian_process.posterior.hyperparameter_search import search, warn_of_bounds
+from fivefold.gaussian_process.posterior.hyperparameter_search import evaluation_reports, search, warn_of_bounds
 from fivefold.kernels.base import Kernel, Objects, take
 from fivefold.kernels.gram import Factor
 
@@ -209,9 +209,27 @@ class GaussianProcessRegressor(
             scale = np.where(scale > 10 * np.finfo(float).eps * np.abs(mean), scale, 1.0)
         Z = (Y - mean) / scale
         rows = kept(np.asarray(X, dtype=np.float64) if self._wants_vectors else X, self.copy_X_train)
-        computing = computing_kernel(kernel)
-        theta = np.asarray(kernel.theta)
-        if self.optimizer is not None and theta.size:
+        computing, theta = computing_kernel(kernel), np.asarray(kernel.theta)
+
+        def posterior(at: Vector) -> GaussianPosterior:
+            now = computing.replace(at)
+            found = log_evidence(now, rows, Z, noise)
+            return GaussianPosterior(
+                kernel=with_theta(kernel, at),
+                computing=now,
+                X=rows,
+                Y=Z,
+                targets=Z.reshape(y.shape),
+                noise=noise,
+                mean=mean,
+                scale=scale,
+                factor=found.factor,
+                dual=found.dual,
+                evidence=found.value,
+            )
+
+        searched = self.optimizer is not None and theta.size > 0
+        if searched:
             some = evidence_sample(Z, self.evidence_rows, self.random_state)
             few, their_noise = take(rows, some), noise[some] if isinstance(noise, np.ndarray) else noise
 
@@ -219,34 +237,21 @@ class GaussianProcessRegressor(
                 found = log_evidence(computing.replace(at), few, Z[some], their_noise, gradient=eval_gradient)
                 return (-found.value, -found.gradient) if found.gradient is not None else -found.value
 
-            best = search(
-                name,
-                objective,
-                theta,
-                np.asarray(kernel.bounds),
-                self.optimizer,
-                self.n_restarts_optimizer,
-                check_random_state(self.random_state),
-            )
+            rng = check_random_state(self.random_state)
+            with evaluation_reports(self, 1, X) as reports:
+                best = search(
+                    self,
+                    objective,
+                    theta,
+                    np.asarray(kernel.bounds),
+                    rng,
+                    lambda at, value: reports(lambda: posterior(at), value),
+                )
             theta = best.theta
-        kernel, computing = with_theta(kernel, theta), computing.replace(theta)
-        found = log_evidence(computing, rows, Z, noise)
-        if self.optimizer is not None and theta.size and not isinstance(self.kernel, str):
-            warn_of_bounds(name, kernel)
-        warn_of_jitter(name, found.factor.jitter, rows, kernel)
-        self.model_ = GaussianPosterior(
-            kernel=kernel,
-            computing=computing,
-            X=rows,
-            Y=Z,
-            targets=Z.reshape(y.shape),
-            noise=noise,
-            mean=mean,
-            scale=scale,
-            factor=found.factor,
-            dual=found.dual,
-            evidence=found.value,
-        )
+        self.model_ = model = posterior(theta)
+        if searched and not isinstance(self.kernel, str):
+            warn_of_bounds(name, model.kernel)
+        warn_of_jitter(name, model.factor.jitter, rows, model.kernel)
 
     def _noise(self, n: int) -> float | Vector:
         """The variance of the noise, one number or one per row."""

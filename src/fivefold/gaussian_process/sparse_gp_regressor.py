@@ -28,7 +28,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Array, Doubles, Matrix, Table, Target, UserTable, UserTarget, Vector, Weights
 from fivefold.gaussian_process.base import GaussianProcess, two_axes
 from fivefold.gaussian_process.posterior.foreign_kernels import AnyKernel, with_theta
-from fivefold.gaussian_process.posterior.hyperparameter_search import search, warn_of_bounds
+from fivefold.gaussian_process.posterior.hyperparameter_search import evaluation_reports, search, warn_of_bounds
 from fivefold.gaussian_process.posterior.sparse_evidence import SparseState, sparse_evidence
 from fivefold.kernels.base import Kernel, as_kernel
 from fivefold.kernels.low_rank import incomplete_cholesky
@@ -129,7 +129,7 @@ class SparseGaussianProcessRegressor(GaussianProcess, Regressor):
         return self._fit_admitted(X, y, None)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        name, given = type(self).__name__, self._kernel_for(X, noisy=False)
+        given = self._kernel_for(X, noisy=False)
         kernel, rows, Y = as_kernel(given), np.asarray(X, dtype=np.float64), two_axes(y)
         mean, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.normalize_y:
@@ -158,25 +158,31 @@ class SparseGaussianProcessRegressor(GaussianProcess, Regressor):
         if common:
             at = np.append(at, np.log(noise))
             bounds = np.vstack([bounds, np.log([NOISE_BOUNDS])])
+
+        def posterior(at: Vector) -> SparsePosterior:
+            now, variance = unpacked(at)
+            found = sparse_evidence(now, rows, Z, targets, variance, self.approximation)
+            return SparsePosterior(
+                kernel=with_theta(given, now.theta),
+                computing=now,
+                Z=Z,
+                noise=float(variance[0]) if common else np.array(variance),
+                mean=mean,
+                scale=scale,
+                state=found.state,
+                evidence=found.value,
+                single=y.ndim == 1,
+            )
+
         if self.optimizer is not None and at.size:
             rng = check_random_state(self.random_state)
-            at = search(name, objective, at, bounds, self.optimizer, self.n_restarts_optimizer, rng).theta
-        found_kernel, variance = unpacked(at)
-        kept = with_theta(given, found_kernel.theta)
+            with evaluation_reports(self, 1, X) as reports:
+                at = search(
+                    self, objective, at, bounds, rng, lambda at, value: reports(lambda: posterior(at), value)
+                ).theta
+        self.model_ = posterior(at)
         if self.optimizer is not None and not isinstance(self.kernel, str):
-            warn_of_bounds(name, kept)
-        found = sparse_evidence(found_kernel, rows, Z, targets, variance, self.approximation)
-        self.model_ = SparsePosterior(
-            kernel=kept,
-            computing=found_kernel,
-            Z=Z,
-            noise=float(variance[0]) if common else np.array(variance),
-            mean=mean,
-            scale=scale,
-            state=found.state,
-            evidence=found.value,
-            single=y.ndim == 1,
-        )
+            warn_of_bounds(type(self).__name__, self.model_.kernel)
 
     def _noise(self, n: int) -> Doubles:
         noise = np.atleast_1d(np.asarray(self.noise_variance, dtype=np.float64)).ravel()

@@ -1,8 +1,8 @@
 """What a kernel is: k(x, y) = <phi(x), phi(y)> for objects of any kind.
 
 A kernel is a value. Arithmetic makes new kernels, `k.replace(theta)` the same kernel with other parameters, and nothing
-changes one in place except `set_params` and `theta = ...`, by which scikit-learn's searches set parameters of their own
-copies.
+changes one in place except `set_params`, `theta = ...` and `length_scale = ...`, by which scripts and searches written
+for scikit-learn set parameters of their own copies.
 
     K = k(X, Y)            the matrix k(x_i, y_j); without Y between the objects of X
     k.diag(X)              k(x_i, x_i)
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import FrozenInstanceError, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform
 
@@ -275,8 +275,8 @@ class Kernel(ABC):
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name in vars(self):  # the constructor is the first to set it
-            raise FrozenInstanceError(f"a kernel is a value: {name} stays; k.replace(theta) makes another kernel")
+        if name != "theta" and name not in _field_names(type(self)):
+            raise AttributeError(f"a kernel is a value: it has no parameter {name!r} to set")
         object.__setattr__(self, name, value)
 
 
