@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from sklearn.svm import SVC as RivalSVC
 
+from fivefold.optim.constrained.quadratic_program import solve_qp
 from fivefold.study.tables.files import read_table
 from fivefold.study.tables.table import BadInput
 from fivefold.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, read_libsvm_model, write_libsvm_model
@@ -39,6 +41,27 @@ def test_a_machine_comes_back_with_the_same_answers(name, tmp_path):
         assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-12)
     write_libsvm_model(again, tmp_path / "n")
     assert (tmp_path / "n").read_text() == (tmp_path / "m").read_text()
+
+
+def test_every_back_end_has_the_same_objective_and_the_file_the_same_machine(tmp_path):
+    """A-135: our descent, a solver of quadratic programs, and LIBSVM inside scikit-learn."""
+    sign, K = np.where(TWO > 0, 1.0, -1.0), np.exp(-0.3 * np.square(X[:, None] - X).sum(axis=2))
+    ours = SVC(gamma=0.3, C=2.0, tol=1e-8).fit(X, TWO)
+    theirs = RivalSVC(gamma=0.3, C=2.0, tol=1e-8).fit(X, TWO)
+    program = solve_qp(np.outer(sign, sign) * K, -np.ones(90), sign[None], np.zeros(1), None, None, 0.0, 2.0)
+
+    def objective(multipliers):
+        b = sign * multipliers
+        return 0.5 * b @ K @ b - multipliers.sum()
+
+    values = [objective(program.x)]
+    for machine in (ours, theirs):
+        alpha = np.zeros(90)
+        alpha[machine.support_] = np.abs(machine.dual_coef_[0])
+        values.append(objective(alpha))
+    assert_allclose(values, values[0], rtol=1e-6)
+    write_libsvm_model(ours, tmp_path / "m")
+    assert_array_equal(read_libsvm_model(tmp_path / "m").dual_coef_, ours.dual_coef_)
 
 
 def test_sparse_vectors_and_numbers_of_rows_are_written(tmp_path):

@@ -29,6 +29,7 @@ from fivefold.plot.images import images as images
 from fivefold.plot.kernel_machines.gaussian_process import evidence as evidence
 from fivefold.plot.kernel_machines.gaussian_process import process as process
 from fivefold.plot.kernel_machines.gram_matrix import gram_matrix as gram_matrix
+from fivefold.plot.kernel_machines.kernel_map import kernel_map as kernel_map
 from fivefold.plot.kernel_machines.support_vectors import enclosing_surface as enclosing_surface
 from fivefold.plot.kernel_machines.support_vectors import epsilon_tube as epsilon_tube
 from fivefold.plot.kernel_machines.support_vectors import support_vectors as support_vectors

@@ -1,5 +1,6 @@
 """Support vector machines."""
 
+from fivefold.svm.hard_negatives import mine_hard_negatives as mine_hard_negatives
 from fivefold.svm.kernel_logistic import KernelLogisticRegression as KernelLogisticRegression
 from fivefold.svm.kernel_pegasos import KernelPegasos as KernelPegasos
 from fivefold.svm.kernel_perceptron import KernelPerceptron as KernelPerceptron

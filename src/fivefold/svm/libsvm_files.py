@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from fivefold.core.types import Doubles, Matrix
+from fivefold.core.types import Doubles, Vector
 from fivefold.svm.one_class import OneClassSVM
 from fivefold.svm.support.base import KernelMachine
 from fivefold.svm.support.expansion import KernelChoice, SupportExpansion
@@ -121,8 +121,9 @@ def _machine(head: dict[str, list[str]], rows: list[list[str]], n_features: int 
     platt = (
         np.column_stack([_numbers(head, "probA"), _numbers(head, "probB")]) if classify and "probA" in head else None
     )
-    own = {"kernel": kernel.name, "degree": kernel.degree, "gamma": kernel.gamma, "coef0": kernel.coef0}
-    model: Any = MACHINES[kind](**own, **({"probability": True} if platt is not None else {}))
+    own: dict[str, Any] = {"kernel": kernel.name, "degree": kernel.degree, "gamma": kernel.gamma, "coef0": kernel.coef0}
+    own |= {"probability": True} if platt is not None else {}
+    model: Any = MACHINES[kind](**own)
     n_support, intercept = np.array([total]), -rho
     if classify:
         labels, n_support = np.array(head["label"], dtype=np.int64), np.array(head["nr_sv"], dtype=np.int64)
@@ -152,7 +153,7 @@ def _machine(head: dict[str, list[str]], rows: list[list[str]], n_features: int 
     return model
 
 
-def _by_label(coef: Matrix, intercept: Doubles, n_support: Any, order: Any) -> tuple[Any, Matrix, Doubles, Any]:
+def _by_label(coef: Doubles, intercept: Doubles, n_support: Any, order: Any) -> tuple[Any, Doubles, Doubles, Any]:
     """Support vectors in the order of their classes' labels, with coefficients for the pairs of that order.
 
     A coefficient is +-alpha, positive where the class of its vector is the first of the pair, so a pair that changes
@@ -174,14 +175,14 @@ def _by_label(coef: Matrix, intercept: Doubles, n_support: Any, order: Any) -> t
     return taken, out, np.where(flipped, -moved, moved), flipped
 
 
-def _in_pair_order(values: Matrix, order: Any) -> Matrix:
+def _in_pair_order(values: Doubles, order: Any) -> Doubles:
     """Rows of the pairs of classes (0, 1), (0, 2), ... as those of classes in another order."""
     number = {pair: p for p, pair in enumerate(combinations(range(len(order)), 2))}
     at = [number[min(order[i], order[j]), max(order[i], order[j])] for i, j in combinations(range(len(order)), 2)]
     return values[at]
 
 
-def _line(name: str, values: Doubles) -> str:
+def _line(name: str, values: Vector) -> str:
     return " ".join([name, *(f"{value:.17g}" for value in values)])
 
 
