@@ -28,6 +28,7 @@ import numpy as np
 from fivefold.evaluation.scores import SCORES, Score
 from fivefold.study.planning.hyperparameters import race_finalists
 from fivefold.study.planning.portfolio import (
+    STRONG_LEARNERS,
     Learner,
     LearnerRequest,
     asks_for_blend,
@@ -58,6 +59,7 @@ LARGE_TABLE_FOLDS = 3
 MAX_TIME_EXPONENT = 1.5  # of n; slower methods are left out of studies of large tables
 PORTFOLIO_ROWS = ((3.0, 2_000), (2.0, 10_000))  # exponents of n, and the most rows that methods with them get unnamed
 HOLDOUT_SHARE, MIN_ROWS_FOR_HOLDOUT = 0.2, 500  # share of the rows held out; smaller tables have no hold-out
+MANY_CLASSES = 6  # from this many on, boosting comes after other learners
 MIN_GROUPS = 3  # groups that a study needs: one to train on, one to choose with, one to test on
 RARE_CLASS_SHARE = 0.2  # a class is rare if its share of the rows is below this and below half of 1/K
 
@@ -154,6 +156,14 @@ class Plan:
         """Do the settings of this learner race over the inner folds?"""
         count = len(learner.settings)
         return self.racing and learner.costly and race_finalists(count) < count
+
+    def strength(self, learner: Learner) -> int:
+        """How early a budget of time is spent on it, and how late it is left out; 0 if it is not known as strong.
+
+        Boosting grows a tree for each class in every round: of many classes it takes longer than all others together.
+        """
+        many = self.classes is not None and len(self.classes) >= MANY_CLASSES
+        return min(learner.strength, 1) if many and learner.strength == len(STRONG_LEARNERS) else learner.strength
 
     def chooses(self, learner: Learner) -> bool:
         """Has this learner something to choose from: several settings, members, or the logarithm of the target?"""

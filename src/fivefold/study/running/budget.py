@@ -137,11 +137,11 @@ def _first_steps(plan: Plan, limit: float, untimed: Collection[str]) -> Iterator
     if not timed:
         return
     cost = {learner.name: _seconds_with(plan, [learner]) - _seconds_with(plan, []) for learner in timed}
-    first, *others = sorted(timed, key=lambda x: (-x.strength, cost[x.name]))
+    first, *others = sorted(timed, key=lambda x: (-plan.strength(x), cost[x.name]))
     by_cost = sorted(others, key=lambda x: cost[x.name])
     cheap = [x for x in by_cost if cost[x.name] <= CHEAP_SHARE * limit]
-    strong = [x for x in by_cost if x.strength and x not in cheap]
-    weak = [x for x in by_cost if not x.strength and x not in cheap]
+    strong = [x for x in by_cost if plan.strength(x) and x not in cheap]
+    weak = [x for x in by_cost if not plan.strength(x) and x not in cheap]
     searches = [first.with_draws(draws, plan.seed) for draws in TUNING_ROUNDS[:EARLY_ROUNDS] if first.space]
     if cost[first.name] > MAX_FIRST_SHARE * limit:
         yield from (*cheap, *strong, first, *searches, *weak)
@@ -171,9 +171,8 @@ def _seconds_with(plan: Plan, learners: Collection[Learner]) -> float:
 
 def _with_more_settings(plan: Plan, limit: float, rounds: Sequence[int]) -> Plan:
     """The plan with more settings per learner, round after round, the strongest first, while the forecast allows it."""
-    tunable = sorted(
-        (x for x in plan.learners if x.space and not x.baseline and x.name in plan.costs), key=lambda x: -x.strength
-    )
+    tunable = [x for x in plan.learners if x.space and not x.baseline and x.name in plan.costs]
+    tunable.sort(key=lambda x: -plan.strength(x))
     own = dict(plan.options.own_draws)
     for draws in rounds:
         for learner in tunable:

@@ -120,7 +120,7 @@ def measure_costs(
     costs, untimed, strongest = dict[str, FitCost](), set[str](), strongest_learner(plan)
 
     def tasks() -> Iterator[tuple[MeasureTask, float]]:
-        for learner in sorted(single, key=lambda one: (one is not strongest, one.costly, -one.strength)):
+        for learner in sorted(single, key=lambda one: (one is not strongest, one.costly, -plan.strength(one))):
             if learner is strongest or learner.baseline or clock() < ends_at:
                 yield MeasureTask(try_measure, light, learner), MAX_PROBE_SECONDS
             else:
@@ -139,7 +139,7 @@ def measure_costs(
 def strongest_learner(plan: Plan) -> Learner | None:
     """The learner that a budget is spent on first; None if there are only baselines."""
     others = [learner for learner in plan.learners if not learner.baseline and not learner.members]
-    return max(others, key=lambda learner: learner.strength, default=None)
+    return max(others, key=plan.strength, default=None)
 
 
 def run_plan(plan: Plan, *, jobs: int = 1) -> tuple[LearnerOutcome, ...]:
@@ -238,7 +238,7 @@ def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[t
     def order(learner: Learner) -> tuple[bool, bool, bool, int, float]:
         unknown = plan.budget is not None and learner.name not in plan.costs and not learner.baseline
         costly = unknown or cost[learner.name] > cheap
-        return bool(learner.members), unknown, costly, -learner.strength if costly else 0, -cost[learner.name]
+        return bool(learner.members), unknown, costly, -plan.strength(learner) if costly else 0, -cost[learner.name]
 
     return {
         (learner.name, i): (learner, split)
