@@ -5,10 +5,11 @@ from sklearn.linear_model import ARDRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.svm import SVC
+from sklearn.svm import SVC, OneClassSVM
 
 from benchmarks.harness import OURS, Case, Data, function, no_worse, same_predictions
-from fivefold.svm import RVR, KernelPerceptron, MultiClassSVC
+from fivefold.rank import KernelRanker, Pairs, pairwise_accuracy
+from fivefold.svm import RVR, KernelPerceptron, MultiClassSVC, OneClassSVMClassifier
 
 
 def noisy_curve(n):
@@ -59,7 +60,65 @@ def training_error(data, model):
     return 1 - model.score(data.X, data.y)
 
 
+def bent_lists(n):
+    """Queries of 25 rows with four grades, the best nearest to the middle of five columns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    far = (X**2).sum(axis=1) + rng.normal(size=n)
+    return Data(X, -np.digitize(far, np.quantile(far, [0.25, 0.5, 0.75])), {"groups": np.arange(n) // 25})
+
+
+def ranks_by_pairs(data):
+    """A classifier of pairs and of the same pairs turned round, on kernels between pairs: scores of all rows."""
+    K, pairs = rbf_kernel(data.X, gamma=0.1), Pairs.of_grades(data.y, data.given["groups"])
+    D = K[pairs.better] - K[pairs.worse]  # (pairs, n)
+    D = np.concatenate([D, -D])
+    between = D[:, np.r_[pairs.better, pairs.worse]] - D[:, np.r_[pairs.worse, pairs.better]]
+    machine = SVC(kernel="precomputed", C=0.5).fit(between, np.repeat([1, -1], len(pairs)))
+    return machine.dual_coef_[0] @ D[machine.support_]
+
+
+def ranks(data):
+    return KernelRanker(gamma=0.1).fit(data.X, data.y, groups=data.given["groups"]).predict(data.X)
+
+
+def misordered(data, scores):
+    """Share of the pairs of a query in the wrong order."""
+    return 1 - pairwise_accuracy(data.y, scores, groups=data.given["groups"])
+
+
+def regions_by_hand(data):
+    """A one-class machine per class, and the class of the largest sum of kernels."""
+    sums = []
+    for k in np.unique(data.y):
+        machine = OneClassSVM(nu=0.1, gamma=0.05).fit(data.X[data.y == k])
+        sums.append(machine.score_samples(data.X) / machine.dual_coef_.sum())
+    return np.argmax(sums, axis=0)
+
+
+def regions(data):
+    return OneClassSVMClassifier(nu=0.1, gamma=0.05).fit(data.X, data.y).predict(data.X)
+
+
 CASES = (
+    Case(
+        "KernelRanker fit",
+        bent_lists,
+        300,
+        {"scikit-learn": function(ranks_by_pairs), OURS: function(ranks)},
+        no_worse(misordered, 0.1),
+        3,
+        "squared hinge, beside SVC on kernels between pairs",
+    ),
+    Case(
+        "OneClassSVMClassifier fit",
+        three_classes,
+        3_000,
+        {"scikit-learn": function(regions_by_hand), OURS: function(regions)},
+        same_predictions(0.99),
+        2,
+        "and predictions of all rows, beside one OneClassSVM per class",
+    ),
     Case(
         "KernelPerceptron fit",
         three_classes,

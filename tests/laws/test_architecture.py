@@ -47,6 +47,7 @@ SIDEWAYS = {
     ("multiclass", "svm"): "the default binary classifier",
     ("naive_bayes", "mixture"): "class densities may be mixtures",
     ("rank", "linear_model"): "a linear ranker is a linear model",
+    ("rank", "svm"): "a ranker with kernels takes them as support vector machines do",
     ("rules", "tree"): "rules are read off trees, and share their guarantees",
     ("svm", "linear_model"): "the linear SVM is a linear model",
     ("tree", "discriminant_analysis"): "splits and leaves by linear discriminants",

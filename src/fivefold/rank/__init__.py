@@ -1,5 +1,6 @@
-"""Ranking: linear rankers learned from pairs of rows, and measures of how well scores order rows."""
+"""Ranking: rankers learned from pairs of rows, and measures of how well scores order rows."""
 
+from fivefold.rank.kernel_ranker import KernelRanker as KernelRanker
 from fivefold.rank.linear_ranker import LinearRanker as LinearRanker
 from fivefold.rank.pairwise.ranking_pairs import Pairs as Pairs
 from fivefold.rank.pairwise.ranking_pairs import Queries as Queries

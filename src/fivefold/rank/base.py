@@ -29,13 +29,7 @@ from fivefold.spatial.points import Points
 
 
 class Ranker(Regressor):
-    """`_rank(X, queries)` learns a linear score from rows and the pairs of their queries.
-
-    Attributes
-    ----------
-    coef_
-        one number per column: the direction of better rows.
-    """
+    """`_rank(X, queries)` learns a score from rows and the pairs of their queries, `_scores(X)` gives it."""
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
     __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
@@ -43,9 +37,21 @@ class Ranker(Regressor):
     def _rank(self, X: Table, queries: Queries) -> None:
         raise TypeError(f"{type(self).__name__} does not implement _rank")
 
+    def _scores(self, X: Table) -> Array:
+        raise TypeError(f"{type(self).__name__} does not implement _scores")
+
+    def _without_order(self, X: Table) -> object:
+        """The model whose scores are all zero."""
+        raise TypeError(f"{type(self).__name__} does not implement _without_order")
+
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, groups: UserGroups = None) -> Self:
         """Learn from rows, grades (the higher the better) and queries; a weight of two counts a row twice."""
+        return self._fit_admitted(X, y, sample_weight, groups=groups)
+
+    def _fit_admitted(
+        self, X: UserTable, y: UserTarget, sample_weight: UserWeights, groups: UserGroups = None, **extra: Any
+    ) -> Self:
         params.check_params(self)
         self._forget()
         X, y = admit_pair(self, X, y, numeric=True)
@@ -54,19 +60,19 @@ class Ranker(Regressor):
         queries = Queries.of(y, codes, w, Points.of(X, w).keys)
         if queries.total > 0:
             with interruptible_fit(self):
-                self._rank(X, queries)
+                self._rank(X, queries, **extra)
             return self
         warn(
             f"{type(self).__name__}: no two rows of one query differ in grade, so every order is equally good and all "
             "scores are zero. Check the grades y and the queries `groups`"
         )
-        self.model_ = LinearModel(np.zeros(X.shape[1], dtype=X.dtype), 0.0)
+        self.model_ = self._without_order(X, **extra)
         return self
 
     def predict(self, X: UserTable) -> Array:
         """The score of each row: the higher, the earlier in the list of its query."""
         X = self._admit(X)
-        return predictor(self.model_, X)
+        return self._scores(X)
 
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, groups: UserGroups = None) -> float:
         """Share of the pairs of different grade within a query that are in the right order."""
@@ -86,6 +92,22 @@ class Ranker(Regressor):
     def rerank(self, X: UserTable) -> Indices:
         """A permutation that puts the candidates of another system in our order; ties keep the given order."""
         return np.argsort(-self.predict(X).astype(np.float64), kind="stable")
+
+
+class LinearScores(Ranker):
+    """A ranker with a linear score.
+
+    Attributes
+    ----------
+    coef_
+        one number per column: the direction of better rows.
+    """
+
+    def _scores(self, X: Table) -> Array:
+        return predictor(self.model_, X)
+
+    def _without_order(self, X: Table) -> LinearModel:
+        return LinearModel(np.zeros(X.shape[1], dtype=X.dtype), 0.0)
 
 
 def _codes(groups: UserGroups, X: Table) -> Codes:

@@ -27,7 +27,7 @@ from fivefold.linear_model.base import LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import Solver, State, minimise
 from fivefold.optim.objective import Objective
-from fivefold.rank.base import Ranker
+from fivefold.rank.base import LinearScores
 from fivefold.rank.pairwise.pair_loops import PairHinge, close_pairs, pair_terms
 from fivefold.rank.pairwise.ranking_pairs import Queries
 
@@ -78,7 +78,7 @@ class PairPerceptron(Solver):
         return State(x, objective.value(x), objective.violation(x), (w, total, seen, rng))
 
 
-class RankingPerceptron(Ranker):
+class RankingPerceptron(LinearScores):
     """Linear score learned by correcting pairs that are out of order, one at a time.
 
     Parameters

@@ -11,6 +11,7 @@ from fivefold.svm.linear_svm import LinearSVR as LinearSVR
 from fivefold.svm.multiclass_svc import MultiClassSVC as MultiClassSVC
 from fivefold.svm.one_class import SVDD as SVDD
 from fivefold.svm.one_class import OneClassSVM as OneClassSVM
+from fivefold.svm.one_class_classifier import OneClassSVMClassifier as OneClassSVMClassifier
 from fivefold.svm.relevance_vector_machine import RVC as RVC
 from fivefold.svm.relevance_vector_machine import RVR as RVR
 from fivefold.svm.support_vector_classifier import SVC as SVC

@@ -173,7 +173,8 @@ def _orders(w: Doubles, sampler: RowSampler | None, rng: Rng, passes: int) -> It
 
 def _train(G: Doubles, y: Doubles, s: Doubles, orders: Iterator[Indices], report: Callable[[float], bool]) -> Training:
     alpha, f, lag = np.zeros((3, len(y)))
-    rows, votes, done, passes, separated = [np.empty(0, dtype=np.int64)], [0], 0, 0, False
+    rows: list[Indices] = []
+    votes, done, passes, separated = [0], 0, 0, False
     total = np.zeros(len(y))  # sum of alpha over the visits before this pass
     for order in orders:
         hits = np.empty(len(order), dtype=np.uint8)

@@ -82,15 +82,15 @@ class KernelEstimator(Estimator):
         kernel: KernelName = vars(self).get("kernel", "rbf")
         return kernel if isinstance(kernel, str) else "function"
 
-    def _fit_objects(self, X: UserTable, y: UserTarget, sample_weight: UserWeights) -> Any:
+    def _fit_objects(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Any:
         """Fit to a table, or to objects that only the kernel understands: then X stands for their numbers."""
         name = self._kernel_name()
         if name == "precomputed" and issparse(X):
             raise TypeError(f"{type(self).__name__}: a precomputed kernel must be dense; got a sparse matrix")
         if name != "function":
-            return self._fit_admitted(X, y, sample_weight, given=sample_weight)  # type: ignore[attr-defined]  # of classes below
+            return self._fit_admitted(X, y, sample_weight, given=sample_weight, **extra)  # type: ignore[attr-defined]  # of classes below
         numbers = np.arange(count_objects(X), dtype=np.float64)[:, None]
-        self._fit_admitted(numbers, y, sample_weight, given=sample_weight, objects=X)  # type: ignore[attr-defined]  # of classes below
+        self._fit_admitted(numbers, y, sample_weight, given=sample_weight, objects=X, **extra)  # type: ignore[attr-defined]  # of classes below
         for known in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(known, None)
         return self
