@@ -7,7 +7,7 @@ import pytest
 from study_tables import blobs, study_table
 
 from fivefold.evaluation.scores import SCORES
-from fivefold.study.judging.results import judge_outcomes
+from fivefold.study.judging.results import judge_outcomes, ranking_sentences, results_to_json
 from fivefold.study.judging.tuning_summary import describe_members, member_weights
 from fivefold.study.models.model_file import load_model
 from fivefold.study.models.winner import fit_winner
@@ -223,6 +223,24 @@ def test_the_blend_beats_its_members_where_each_sees_a_part():
     members = member_weights(outcome)
     assert sum(m.weight for m in members) == pytest.approx(1.0)
     assert {m.name for m in members} >= {"LogisticRegression"} and "%" in describe_members(outcome)
+
+
+def test_the_blend_is_taken_unless_a_learner_is_better_by_a_standard_error(monkeypatch):
+    """The line is the true model here, and its blend with two others is a little worse."""
+    X = np.random.default_rng(3).normal(size=(300, 6))
+    y = np.where(np.random.default_rng(4).random(300) < 1 / (1 + np.exp(-2 * X[:, 0])), "yes", "no")
+    plan = make_plan(study_table(X, y), NAMES, repeats=1, folds=3, holdout=0)
+    ended = outcomes(plan)
+    for apart, first in ((0.5, "Blend"), (1.5, "LogisticRegression")):
+        monkeypatch.setattr("fivefold.study.judging.results.standard_errors_apart", lambda d, apart=apart: apart)
+        results = judge_outcomes(plan, ended)
+        assert results.judged[0].name == first and results.judged[0].verdict is None
+        assert set(results.versus_winner.verdicts) == {one.learner.name for one in ended} - {first}
+        assert all(judged.verdict is not None for judged in results.judged[1:])
+        said = " ".join(ranking_sentences(results))
+        assert ("LogisticRegression had a smaller mean loss" in said) == (first == "Blend")
+        assert "LogisticRegression" not in results.with_outcome("worse")
+        assert results_to_json(results)["verdicts"]["best"] == first
 
 
 def test_a_member_that_fails_is_left_out_and_without_any_member_the_blend_fails():

@@ -92,6 +92,7 @@ def compare_with_best(
     ratio: float,
     rows: RowLosses | None = None,
     *,
+    best: int | None = None,
     baselines: Mask | None = None,
     margin: float = 0.0,
     alpha: float = 0.05,
@@ -108,6 +109,9 @@ def compare_with_best(
         test rows per training row, averaged over the splits.
     rows
         the losses of single rows, if the loss is a mean over rows.
+    best
+        the learner that all others are compared with, if it is not the one with the least mean loss: all pairs are
+        covered, so the levels hold for any.
     baselines
         which learners are baselines, (K,); none by default.
     margin
@@ -125,7 +129,7 @@ def compare_with_best(
     (0, [None, 'undecided', 'worse'])
     """
     K = splits.shape[1]
-    best = int(np.argmin(splits.mean(axis=0)))
+    best = int(np.argmin(splits.mean(axis=0))) if best is None else best
     family, families = comparison_families(best, np.zeros(K, dtype=bool) if baselines is None else baselines)
     level = alpha if rows is None else alpha / 2
     by_split = split_differences(splits, ratio, families)

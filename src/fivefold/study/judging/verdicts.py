@@ -110,6 +110,7 @@ def compare_with_winner(plan: Plan, ranked: Sequence[LearnerOutcome]) -> WinnerC
         losses.T,
         mean_test_train_ratio(plan.splits),
         by_row,
+        best=0,
         baselines=_baseline_mask(ranked),
         margin=margin,
         alpha=ALPHA,

@@ -7,7 +7,7 @@ dates and no times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from fivefold.study.planning.portfolio import Learner, MemberShare
 from fivefold.study.planning.splits import derive_seed
 from fivefold.study.preparation.column_transformer import describe_treatment
 from fivefold.study.preparation.log_target import describe_log_target
-from fivefold.study.running.blend import blend_weights
+from fivefold.study.running.blend import MIN_WEIGHT, blend_weights
 from fivefold.study.running.fold import REFIT_INDEX, tune, tune_and_fit
 from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.setting_search import SettingChoice
@@ -38,14 +38,16 @@ NOT_JUDGED_NOTE = "not judged: fivefold study judges a method, fivefold evaluate
 def final_weights(results: Results) -> dict[str, float]:
     """The weights of the members of a winning blend in the model that is saved; none if the winner is no blend.
 
-    They come from what the members predicted for the test rows of the outer splits, averaged over the repeats: these
-    are made by models of more rows than those of the inner splits, and after each had chosen its setting.
+    Half of a weight comes from what the members predicted for the test rows of the outer splits, averaged over the
+    repeats, and half is the mean of its weights in these splits, which come from other divisions of the rows.
     """
     plan, blend = results.plan, results.judged[0].outcome.learner
     ended = {judged.name: judged.outcome.folds for judged in results.judged}
     names, truth = [member.name for member in blend.members if member.name in ended], plan.coded(plan.data).y
     classes, found = None if plan.classes is None else len(plan.classes), list[dict[str, float]]()
-    for repeat in range(plan.repeats if names else 0):
+    if not names:
+        return {}
+    for repeat in range(plan.repeats):
         folds = {name: [fold for fold in ended[name] if fold.repeat == repeat] for name in names}
         given = {
             name: np.concatenate([fold.predicted if fold.proba is None else fold.proba for fold in own])
@@ -53,8 +55,15 @@ def final_weights(results: Results) -> dict[str, float]:
         }
         targets = [truth[fold.test] for fold in folds[names[0]]]
         found.append(blend_weights(given, targets, plan.scores[0], classes)[0])
-    means = {name: float(np.mean([one.get(name, 0.0) for one in found])) for name in names}
-    return {name: mean for name, mean in means.items() if mean > 0}
+    inner = [{name: share.weight for name, share in fold.parameters.items()} for fold in ended[blend.name]]
+    means = {name: (_mean_of(name, found) + _mean_of(name, inner)) / 2 for name in names}
+    kept = [name for name, mean in means.items() if mean >= min(MIN_WEIGHT, max(means.values()))]
+    scale = sum(means[name] for name in kept) if classes is None else 1.0
+    return {name: means[name] / scale for name in kept}
+
+
+def _mean_of(name: str, weights: Sequence[Mapping[str, float]]) -> float:
+    return float(np.mean([one.get(name, 0.0) for one in weights]))
 
 
 def members_to_tune(results: Results) -> list[Learner]:
