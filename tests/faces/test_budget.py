@@ -1,5 +1,6 @@
-"""What a study costs by forecast, and how a budget of time is spent; no test reads the clock."""
+"""What a study costs by forecast, and how a budget of time is spent; no result depends on the clock."""
 
+import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -297,3 +298,21 @@ def test_boosting_of_many_classes_comes_after_the_other_strong_learners():
     boosting = next(x for x in few.learners if "Boosting" in x.name)
     machine = next(x for x in few.learners if "SVC" in x.name)
     assert few.strength(boosting) > few.strength(machine) > many.strength(boosting) > 0
+
+
+def test_a_setting_that_takes_very_long_is_not_waited_for(monkeypatch):
+    """As a weak lasso of many classes: it is interrupted, and taken to need far longer than it was given."""
+    plan, fits = make_plan(blobs(), FEW), []
+
+    def timed(plan, learner, setting, rows, size):
+        fits.append(dict(setting))
+        while setting and len(fits) < 10_000:  # an interruption ends it
+            time.sleep(0.001)
+            fits.append(dict(setting))
+        return TimedFit(size, 0.0, 0.01)
+
+    monkeypatch.setattr(costs_module, "time_one_fit", timed)
+    monkeypatch.setattr(costs_module, "MAX_SETTING_SECONDS", 0.05)
+    found = costs_module.measure_cost(plan, plan.learners[0])
+    assert found.others == pytest.approx(costs_module.UNFINISHED_FACTOR * 5)
+    assert len(fits) < 10_000

@@ -90,15 +90,17 @@ def test_the_strongest_learner_and_the_baselines_are_never_left_out():
     assert found[STRONG].failure is None
 
 
-def test_a_fold_that_runs_on_when_time_is_up_is_stopped_after_a_while():
-    """By three times its forecast, or a tenth of the budget."""
+def test_with_a_budget_a_fold_that_runs_on_is_stopped_after_a_while():
+    """After three times its forecast, or a share of the budget; never one of the strongest learner."""
     plan = plan_of(**{STRONG: 5.0, WEAK: 2.0, CHEAP: 0.01})
     _, workers = run_until(plan, 25.0, **{STRONG: 5.0, WEAK: 2.0})
-    assert workers.limits[WEAK] == pytest.approx([10.0 + 10.0, 8.0 + 10.0, 6.0 + 10.0])
+    assert workers.limits[WEAK] == pytest.approx([15.0] * 3)
     assert min(workers.limits[STRONG]) > 100.0
-    plan = plan_of(budget=40.0, **{STRONG: 5.0, WEAK: 2.0, CHEAP: 0.01})
+    plan = plan_of(budget=30.0, **{STRONG: 5.0, WEAK: 2.0, CHEAP: 0.01})
     _, workers = run_until(plan, 25.0, **{STRONG: 5.0, WEAK: 2.0})
-    assert workers.limits[WEAK] == pytest.approx([10.0 + 6.0, 8.0 + 6.0, 6.0 + 6.0], rel=0.01)
+    assert workers.limits[WEAK] == pytest.approx([6.0] * 3, rel=0.01)
+    _, workers = run_until(replace(plan, budget=None), 25.0, **{STRONG: 5.0, WEAK: 2.0})
+    assert min(workers.limits[WEAK]) >= 20.0
 
 
 def test_with_a_budget_cheap_learners_come_first_and_then_the_strong():
@@ -109,6 +111,14 @@ def test_with_a_budget_cheap_learners_come_first_and_then_the_strong():
     assert [name for name in order if name in (STRONG, WEAK, CHEAP)] == [CHEAP, STRONG, WEAK]
     assert [name for name in usual if name in (STRONG, WEAK, CHEAP)] == [WEAK, STRONG, CHEAP]
     assert order[-1] == usual[-1] == "Blend"
+
+
+def test_a_hundredth_of_the_budget_is_cheap_where_all_learners_are():
+    """With a busy machine all forecasts are alike; a linear model should not wait for a forest."""
+    plan = plan_of(names=(STRONG, WEAK, CHEAP), **{STRONG: 2.0, WEAK: 0.3, CHEAP: 0.2})
+    with Journal.create(":memory:", {}) as journal:
+        order = list(dict.fromkeys(name for name, _ in pending_folds(plan, journal)))
+    assert [name for name in order if name in (STRONG, WEAK, CHEAP)] == [WEAK, CHEAP, STRONG]
 
 
 def test_learners_of_unknown_cost_come_last_before_the_blend():

@@ -114,9 +114,7 @@ def bootstrap_score(
             raise ValueError(f"on a sample of the {len(y)} rows the score is {value}: some class may have too few rows")
         return value
 
-    def statistic(
-        drawn: Indices, axis: int = -1
-    ) -> Array:  # of one sample per row; calls per sample are SciPy's slow way
+    def statistic(drawn: Indices, axis: int = -1) -> Array:  # one sample per row
         samples = drawn.reshape(-1, drawn.shape[-1]).astype(int)
         return np.array([value_of(sample) for sample in samples]).reshape(drawn.shape[:-1])
 

@@ -32,14 +32,19 @@ def draw_figure(
 ) -> Figure:
     """A figure drawn by `draw` on axes of its own; `inside` places them if no room is needed for labels."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure as Canvas
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Drawing
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "text.parse_math": False}), catch_warnings():
         filterwarnings("ignore", message="Glyph")  # the browser has fonts that matplotlib lacks
-        canvas = Canvas(figsize=(width, height), layout=None if inside else "constrained")
-        draw(canvas.add_axes(inside) if inside else canvas.add_subplot())
+        drawing = Drawing(figsize=(width, height), layout=None if inside else "constrained")
+        FigureCanvasSVG(drawing)
+        draw(drawing.add_axes(inside) if inside else drawing.add_subplot())
+        if (engine := drawing.get_layout_engine()) is not None:
+            engine.execute(drawing)  # savefig would draw everything once more for it
+            drawing.set_layout_engine(None)
         file = io.StringIO()
-        canvas.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+        drawing.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     return Figure(_inline_svg(file.getvalue(), name, alternative, width), alternative, caption)
 
 

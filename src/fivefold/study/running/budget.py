@@ -47,7 +47,7 @@ MIN_FIT_SHARE = 0.3  # of the budget that is left for fits, even if timing took 
 MAX_FIRST_SHARE = 0.5  # of the time for fits: if the strongest learner takes more, the other strong ones come first
 CHEAP_SHARE = 0.02  # of the time for fits: a learner that takes less comes before costly ones
 TIMING_SHARE = 0.25  # of the budget: learners that are not timed by then run last, while there is time
-CLOSING_STARTS, DRAWING_STARTS = 4.5, 2.5  # time after the last fit, and of the drawing in it, over a worker's start
+CLOSING_STARTS, DRAWING_STARTS = 3.0, 1.8  # time after the last fit, and of the drawing in it, over a worker's start
 MAX_CLOSING_SHARE = 0.2  # of the budget: a start takes long where other programs run
 
 

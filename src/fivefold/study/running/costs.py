@@ -2,8 +2,9 @@
 
 Every learner is fitted on samples of increasing size until a fit takes a while. The last two sizes tell which part of
 its time is fixed and which grows with the rows; the columns are timed apart, since all settings of a search share
-them. A few other settings are timed on a sample of moderate size: what they cost beside the defaults. A learner whose
-first fit takes long already, as boosting of many classes does, is not fitted again, unless its growth is not known.
+them. The settings of the shortest search are timed on a sample of moderate size: what they cost beside the defaults. A
+learner that takes long on the smallest sample already, as boosting of many classes does, is fitted on no larger one,
+unless its growth is not known.
 
 No row of the hold-out takes part.
 """
@@ -11,9 +12,12 @@ No row of the hold-out takes part.
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -30,6 +34,9 @@ from fivefold.study.running.pipelines import build_pipeline
 SAMPLE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
 ENOUGH_SECONDS = 0.5  # once a fit takes this long, no larger sample is timed
 MAX_OTHERS_SECONDS = 0.25  # other settings are timed on the largest sample that the defaults took no longer for
+MIN_OTHERS_SECONDS = 0.02  # where the defaults take less on that sample, other settings are timed on the smallest only
+MORE_OTHERS_SECONDS = 0.1  # while all other settings together took less, one more is timed
+MAX_SETTING_SECONDS, UNFINISHED_FACTOR = 0.5, 20.0  # a setting is timed no longer, and then taken to need this multiple
 TIMED_SETTINGS, USUAL_OTHERS = 2, 1.5  # settings timed besides the defaults; their time over that of these if not timed
 MAX_FIXED_SHARE = 0.5  # of the time on the largest sample: small times are noisy, and tables are larger
 MAX_NAME_LETTERS = 40  # of a learner's name in the forecast
@@ -73,22 +80,14 @@ class CostForecast:
 def measure_cost(plan: Plan, learner: Learner) -> FitCost:
     """Seconds of a fit and its predictions, how they grow with the rows, and what other settings cost."""
     rows = plan.splits[0].train
-    sizes = [size for size in SAMPLE_ROWS if size < len(rows)] + ([len(rows)] if len(rows) <= SAMPLE_ROWS[-1] else [])
-    sizes = sizes if len(sizes) > 1 else [len(rows) // 2, len(rows)]
-    first, *others = learner.settings
-    time_one_fit(plan, learner, first, rows, sizes[0])  # compiles
-    timed: list[TimedFit] = []
-    for size in sizes:
-        timed.append(time_one_fit(plan, learner, first, rows, size))
-        if timed[-1].fit > ENOUGH_SECONDS and (len(timed) > 1 or learner.growth is not None):
-            break
+    timed = _time_defaults(plan, learner, rows)
     more = timed[-1]
     cost = FitCost(
         seconds=more.fit,
         rows=more.rows,
         growth=learner.growth or 0.0,
         preparation=more.preparation,
-        others=_cost_of_others(plan, learner, others, rows, timed),
+        others=_cost_of_others(plan, learner, rows, timed),
     )
     if len(timed) == 1:
         return cost
@@ -109,23 +108,77 @@ def _fixed_part(fewer: float, more: float, share: float) -> float:
     return min(max(0.0, fixed), MAX_FIXED_SHARE * more)
 
 
-def _cost_of_others(
-    plan: Plan, learner: Learner, others: Sequence[Setting], rows: np.ndarray, timed: Sequence[TimedFit]
-) -> float:
-    """The mean time of settings besides the defaults, over that of the defaults."""
-    chosen = others[:: max(1, len(others) // TIMED_SETTINGS)][:TIMED_SETTINGS]
-    if not chosen:
+def _time_defaults(plan: Plan, learner: Learner, rows: np.ndarray) -> list[TimedFit]:
+    """The times of samples of increasing size; a first fit that compiled, or loaded what was, is repeated."""
+    sizes = [size for size in SAMPLE_ROWS if size < len(rows)] + ([len(rows)] if len(rows) <= SAMPLE_ROWS[-1] else [])
+    sizes = sizes if len(sizes) > 1 else [len(rows) // 2, len(rows)]
+
+    def time_defaults(size: int) -> TimedFit:
+        return time_one_fit(plan, learner, learner.settings[0], rows, size)
+
+    timed = [time_defaults(sizes[0])]
+    repeated = timed[0].fit > ENOUGH_SECONDS
+    if repeated:
+        timed = [time_defaults(sizes[0])]
+    for size in sizes[1:]:
+        if timed[-1].fit > ENOUGH_SECONDS and (len(timed) > 1 or learner.growth is not None):
+            break
+        timed.append(time_defaults(size))
+    if not repeated and timed[0].fit > timed[1].fit:
+        timed[0] = time_defaults(sizes[0])
+    return timed
+
+
+def _cost_of_others(plan: Plan, learner: Learner, rows: np.ndarray, timed: Sequence[TimedFit]) -> float:
+    """The mean time of settings besides the defaults, over that of the defaults.
+
+    Those of the shortest search are timed, and as many others as take next to no time.
+    """
+    short = learner.with_draws(1 + TIMED_SETTINGS, plan.seed).settings[1 : 1 + TIMED_SETTINGS]
+    if len(learner.settings) == 1 or not short:
         return 1.0
     quick = [one for one in timed if one.fit <= MAX_OTHERS_SECONDS]
     if not quick:
         return USUAL_OTHERS
-    ratios, largest = [], quick[-1]
-    for setting in chosen:
-        one, defaults = time_one_fit(plan, learner, setting, rows, timed[0].rows), timed[0]
-        if one.fit * largest.rows / one.rows <= ENOUGH_SECONDS:  # a weak penalty may take a hundred times as long
-            one, defaults = time_one_fit(plan, learner, setting, rows, largest.rows), largest
-        ratios.append(one.fit / defaults.fit)
+    ratios, smallest, largest, start = list[float](), timed[0], quick[-1], time.perf_counter()
+    for setting in (*short, *learner.settings[1:]):
+        if len(ratios) >= len(short) and time.perf_counter() - start > MORE_OTHERS_SECONDS:
+            break
+        ratio = _time_ratio(plan, learner, setting, rows, smallest)
+        # a weak penalty may take a hundred times as long
+        if smallest is not largest and largest.fit > MIN_OTHERS_SECONDS and ratio * largest.fit <= ENOUGH_SECONDS:
+            ratio = _time_ratio(plan, learner, setting, rows, largest)
+        ratios.append(ratio)
     return float(np.mean(ratios))
+
+
+def _time_ratio(plan: Plan, learner: Learner, setting: Setting, rows: np.ndarray, defaults: TimedFit) -> float:
+    """The time of a setting over that of the defaults; a multiple of the limit if it is not done by then."""
+    limit = max(MAX_SETTING_SECONDS, 2 * defaults.fit)
+    try:
+        with interruption_after(limit):
+            return time_one_fit(plan, learner, setting, rows, defaults.rows).fit / defaults.fit
+    except TimeoutError:
+        return UNFINISHED_FACTOR * limit / defaults.fit
+
+
+@contextmanager
+def interruption_after(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError after this long; without effect outside the main thread, and where there is no such timer."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def forecast_cost(plan: Plan, jobs: int | None = None) -> CostForecast:

@@ -7,8 +7,8 @@ stopped and not tried on further splits. The others go on. A fold whose worker d
 once more, alone, when all others have ended; if it dies again that is reported, and `--resume` tries it again. A blend
 comes last: its folds are made of those of the learners that finished, without another fit.
 
-With a budget, the strongest learner and the cheap ones come first. A learner whose folds cannot end in time is left
-out, whether its forecast was too low or the machine is busy; the strongest one and the baselines never are.
+With a budget, the strongest learner and the cheap ones come first. A learner whose folds cannot end in time, or take
+far longer than forecast, is left out; the strongest one and the baselines never are.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ MAX_PROBE_SECONDS = 60.0  # a learner that takes longer has no measured cost
 ARRAY_FIELDS = ("test", "predicted", "proba", "inner", "fitted")  # fields of FoldResult that are arrays
 MAX_BLEND_SECONDS = 600.0  # time limit of a fold of a blend, which only averages predictions
 CHEAP_FOLD_SHARE = 0.02  # of the time of all folds of a split: with a budget, learners that take less come first
-OVERTIME_FACTOR, OVERTIME_SHARE = 3.0, 0.1  # how long a fold may run on when time is up: multiple of its forecast, or
-# share of the budget, whichever is more; a fold that is stopped is lost, and a new worker has to start
+CHEAP_BUDGET_SHARE = 0.01  # of the budget, for all folds of a learner: those that take less come first, too
+MAX_FOLD_FACTOR, MAX_FOLD_SHARE = 3.0, 0.15  # with a budget a fold is stopped after this multiple of its forecast, or
+# share of the budget, whichever is more: a setting that takes very long must not use up the time of all learners
 
 FoldCallback = Callable[[str, float], None]  # name of the learner, seconds left
 Clock = Callable[[], float]  # seconds since a fixed moment
@@ -179,8 +180,7 @@ def run_pending(
                 on_fold(name, left.count_fold(name))
                 continue
             if not needed and plan.budget is not None:
-                overtime = max(OVERTIME_FACTOR * left.mean_seconds(name), OVERTIME_SHARE * plan.budget)
-                limit = min(limit, max(0.0, ends_at - clock()) + overtime)
+                limit = min(limit, max(MAX_FOLD_FACTOR * left.mean_seconds(name), MAX_FOLD_SHARE * plan.budget))
             yield FoldTask(_try_fold, light, learner, split, i), limit
 
     died = list[TaskResult]()
@@ -233,7 +233,9 @@ def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[t
     fates = {fold: fate for fold, fate in journal.fold_fates().items() if fate != "died" or not retry}
     late = {name for (name, _), fate in fates.items() if fate in ("late", "cut")}
     cost = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
-    cheap = CHEAP_FOLD_SHARE * sum(cost.values()) if plan.budget is not None else math.inf
+    cheap = math.inf
+    if plan.budget is not None:
+        cheap = max(CHEAP_FOLD_SHARE * sum(cost.values()), CHEAP_BUDGET_SHARE * plan.budget / len(plan.splits))
 
     def order(learner: Learner) -> tuple[bool, bool, bool, int, float]:
         unknown = plan.budget is not None and learner.name not in plan.costs and not learner.baseline
