@@ -36,7 +36,7 @@ from fivefold.kernels.row_source_loops import (
 
 MAX_NARROW_EXPONENT = 30.0  # gamma |x - mean|^2 up to which float32 leaves five digits of a Gaussian kernel
 TILE_COLUMNS = 512  # columns of rows that are made and added up together
-MATRIX_TILE = 128  # rows of a whole matrix that are made together
+MATRIX_TILE = 256  # rows and columns of a block of a whole matrix
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 1024  # of a block of the matrix: it stays in the second cache
 
 Chosen: TypeAlias = Indices | slice
@@ -60,15 +60,18 @@ class RowSource(ABC):
     def matrix(self, chosen: Indices | None = None) -> Matrix:
         """G, or the block between some things."""
         size = self.n if chosen is None else len(chosen)
-        tiles, columns = cut(size, min(self.tile_columns, MATRIX_TILE)), slice(None) if chosen is None else chosen
+        tiles = cut(size, min(self.tile_columns, MATRIX_TILE))
+        parts: list[Any] = [tile if chosen is None else chosen[tile] for tile in tiles]
         if len(tiles) == 1:
-            return self.entries(columns, columns)
-        G = np.empty((size, size), dtype=self.dtype)
+            return self.entries(parts[0], parts[0])
+        G, pairs = np.empty((size, size), dtype=self.dtype), [(a, b) for a in range(len(tiles)) for b in range(a + 1)]
 
         def fill(i: int) -> None:
-            G[tiles[i]] = self.entries(tiles[i] if chosen is None else chosen[tiles[i]], columns)
+            a, b = pairs[i]
+            S = self.entries(parts[a], parts[b])
+            G[tiles[a], tiles[b]], G[tiles[b], tiles[a]] = S, S.T
 
-        map_items(fill, len(tiles))
+        map_items(fill, len(pairs))
         return G
 
     def weighted_sums(self, rows: Indices, columns: Indices, weights: Doubles) -> Doubles:
@@ -232,6 +235,11 @@ class RepeatedRows(RowSource):
 
     def entries(self, rows: Chosen, columns: Chosen) -> Matrix:
         return self.inner.entries(self.place[rows], self.place[columns])
+
+    def matrix(self, chosen: Indices | None = None) -> Matrix:
+        place = self.place if chosen is None else self.place[chosen]
+        used, at = np.unique(place, return_inverse=True)
+        return self.inner.matrix(used)[np.ix_(at, at)]
 
     def cached(self, budget: float) -> RowCache:
         return RepeatedRowCache(self, budget)

@@ -24,8 +24,8 @@ from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
 from fivefold.optim.dual.smo_loops import CONVERGED, assess, block_steps
 
 WORKING_ROWS = 1024  # multipliers of a working set
-WHOLE_MATRIX_ROWS = 500  # up to this many, all rows are made at the start
-EXACT_ROWS = 2000  # up to this many, rows are float64 and the multipliers are polished
+EXACT_ROWS = 2000  # up to this many, rows are float64, made at the start if they fit the cache, and polished
+MIN_CACHE = 2**21  # bytes: a matrix of 500 rows, which is made whatever the cache is
 NARROW_TOLERANCE = 1e-4  # smaller tolerances need rows in float64: float32 leaves the objective six digits
 # Steps in a working set end at this share of the violation of all, or of the tolerance: the others would undo more
 BLOCK_VIOLATION, BLOCK_TOLERANCE = 0.1, 0.5
@@ -68,7 +68,7 @@ def minimise_dual(
     given = tol = max(tol, least)
     b0 = dual.start if start is None else start
     b = np.zeros(dual.n) if b0 is None else np.array(b0, dtype=np.float64)
-    whole = source.n <= WHOLE_MATRIX_ROWS
+    whole = source.n <= EXACT_ROWS and 8 * source.n**2 <= max(cache_bytes, MIN_CACHE)
     descent = (_WholeDescent if whole else _Descent)(dual, source, cache_bytes, max_iter, monitor)
     descent.begin(b, residuals)
     reason = descent.run(tol)

@@ -17,7 +17,7 @@ from fivefold.core.estimators.params import NonNegative, Positive, Range
 from fivefold.core.types import Doubles, Indices, Matrix, Table, UserWeights
 from fivefold.kernels.row_cache import RowSource
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
-from fivefold.optim.dual.smo import WHOLE_MATRIX_ROWS
+from fivefold.optim.dual.smo import EXACT_ROWS
 from fivefold.svm.support.expansion import SupportExpansion
 from fivefold.svm.support.kernel_estimator import KernelEstimator
 from fivefold.svm.support.pairwise_training import SolverOptions
@@ -143,7 +143,7 @@ class KernelMachine(KernelEstimator):
 @contextmanager
 def step_reports(machine: KernelMachine, name: str, count: int, X: Table) -> Iterator[Callable[[Any, Any], bool]]:
     """`fit_steps`; a small table is fitted before a step could be reported, unless a callback asks for it."""
-    if X.shape[0] <= WHOLE_MATRIX_ROWS and not getattr(machine, "_skl_callbacks", ()):
+    if X.shape[0] <= EXACT_ROWS and not getattr(machine, "_skl_callbacks", ()):
         yield lambda model, value: False
         return
     with fit_steps(machine, name, count, X) as monitor:

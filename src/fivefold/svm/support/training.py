@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from fivefold.core.types import Indices, Matrix, Table
 from fivefold.kernels.row_cache import FunctionRows, MatrixRows, RowSource, SparseRows, VectorRows
-from fivefold.optim.dual.smo import EXACT_ROWS, WHOLE_MATRIX_ROWS, row_type
+from fivefold.optim.dual.smo import EXACT_ROWS, row_type
 from fivefold.svm.support.expansion import KernelChoice
 
 SYMMETRY = 1e-6  # difference of two entries of a given matrix that should be equal, as a share of the largest
@@ -67,7 +67,7 @@ class TrainingRows:
 
     def with_gram(self) -> TrainingRows:
         """With the whole matrix where it is small: machines for several pairs of classes use its parts."""
-        if self.gram is not None or self.n > WHOLE_MATRIX_ROWS:
+        if self.gram is not None or self.n > EXACT_ROWS:
             return self
         return replace(self, gram=self.source().matrix())
 
