@@ -111,7 +111,7 @@ class VectorRows(RowSource):
         half = 0.5 * np.einsum("ij,ij->i", X, X)
         if isinstance(rule, GaussianRule32 | GaussianRule64):
             narrow = dtype == np.float32 and 2.0 * rule.gamma * float(half.max()) <= MAX_NARROW_EXPONENT
-            rule = (GaussianRule32 if dtype == np.float32 else GaussianRule64)(rule.gamma)
+            rule = (GaussianRule32 if narrow else GaussianRule64)(rule.gamma)
         kind = np.float32 if narrow else np.float64
         return cls(rule, np.ascontiguousarray(X, dtype=kind), half.astype(kind), np.dtype(dtype))
 
@@ -124,7 +124,7 @@ class VectorRows(RowSource):
 
     def entries(self, rows: Chosen, columns: Chosen) -> Matrix:
         S = self.X[rows] @ self.X[columns].T
-        apply_to_block(self.rule, S, self.half[rows], self.half[columns], S)
+        apply_to_block(self.rule, S, self.half[rows], self.half[columns])
         return S.astype(self.dtype, copy=False)
 
 
@@ -141,7 +141,7 @@ class SparseRows(RowSource):
     def of(cls, rule: Rule, X: Sparse, dtype: np.dtype[Any]) -> SparseRows:
         X = X.astype(np.float64)
         if isinstance(rule, GaussianRule32 | GaussianRule64):
-            rule = (GaussianRule32 if dtype == np.float32 else GaussianRule64)(rule.gamma)
+            rule = GaussianRule64(rule.gamma)
         return cls(rule, X, 0.5 * np.asarray(X.multiply(X).sum(axis=1)).ravel(), np.dtype(dtype))
 
     @property
@@ -153,7 +153,7 @@ class SparseRows(RowSource):
 
     def entries(self, rows: Chosen, columns: Chosen) -> Matrix:
         S = np.ascontiguousarray((self.X[rows] @ self.X[columns].T).toarray())
-        apply_to_block(self.rule, S, self.half[rows], self.half[columns], S)
+        apply_to_block(self.rule, S, self.half[rows], self.half[columns])
         return S.astype(self.dtype, copy=False)
 
 
@@ -237,9 +237,9 @@ class RepeatedRows(RowSource):
         return self.inner.entries(self.place[rows], self.place[columns])
 
     def matrix(self, chosen: Indices | None = None) -> Matrix:
-        place = self.place if chosen is None else self.place[chosen]
-        used, at = np.unique(place, return_inverse=True)
-        return self.inner.matrix(used)[np.ix_(at, at)]
+        if chosen is None:
+            return self.inner.matrix().take(self.place, 0).take(self.place, 1)
+        return self.inner.matrix(self.place[chosen])
 
     def cached(self, budget: float) -> RowCache:
         return RepeatedRowCache(self, budget)

@@ -19,7 +19,9 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, generic, jit
 from fivefold.core.numerics.softmax import FAST_IN_ORDER, exp_mantissa
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix
+
+ROUNDING_SHIFT_32 = np.float32(1.5 * 2**23)  # added to a float32, it leaves its integer part in the low bits
 
 
 class LinearRule(NamedTuple):
@@ -44,13 +46,13 @@ class SigmoidRule(NamedTuple):
 
 
 class GaussianRule32(NamedTuple):
-    """exp(-gamma |x - z|^2) to seven digits."""
+    """exp(-gamma |x - z|^2) to seven digits, of float32."""
 
     gamma: float
 
 
 class GaussianRule64(NamedTuple):
-    """exp(-gamma |x - z|^2) to fifteen digits."""
+    """exp(-gamma |x - z|^2) to fifteen digits, of float64."""
 
     gamma: float
 
@@ -59,19 +61,21 @@ Rule: TypeAlias = LinearRule | PolynomialRule | SigmoidRule | GaussianRule32 | G
 
 
 @generic
-def apply_rule(rule: Rule, s: Array, half: Array, own_half: float, out: Array, count: int, work: Any) -> None:
-    """out[:count] = the kernel of the inner products s; `half` and `own_half` are halves of squared norms."""
+def apply_rule(rule: Rule, s: Array, half: Array, own_half: float, bits: Any, t: Array, shifts: Any) -> None:
+    """s = the kernel of the inner products s, in place; `half` and `own_half` are halves of squared norms.
+
+    `t` is scratch; `bits` and `shifts` are s and t as integers.
+    """
 
 
 @apply_rule.rule(LinearRule)
-def _(rule, s, half, own_half, out, count, work):
-    for j in range(count):
-        out[j] = s[j]
+def _(rule, s, half, own_half, bits, t, shifts):
+    pass
 
 
 @apply_rule.rule(PolynomialRule)
-def _(rule, s, half, own_half, out, count, work):
-    for j in range(count):
+def _(rule, s, half, own_half, bits, t, shifts):
+    for j in range(len(s)):
         base = rule.gamma * s[j] + rule.coef0
         power, left, square = 1.0, rule.degree, base
         while left > 0:
@@ -79,19 +83,20 @@ def _(rule, s, half, own_half, out, count, work):
                 power *= square
             square *= square
             left >>= 1
-        out[j] = power
+        s[j] = power
 
 
 @apply_rule.rule(SigmoidRule)
-def _(rule, s, half, own_half, out, count, work):
-    for j in range(count):
-        out[j] = np.tanh(rule.gamma * s[j] + rule.coef0)
+def _(rule, s, half, own_half, bits, t, shifts):
+    for j in range(len(s)):
+        s[j] = np.tanh(rule.gamma * s[j] + rule.coef0)
 
 
 @jit(fastmath=FAST_IN_ORDER, error_model="numpy")
 def exp32_mantissa(v):
-    """m and k with e^v = m 2^k for a float32 v between -87 and 0."""
-    k = np.floor(v * np.float32(1.44269504) + np.float32(0.5))
+    """`exp_mantissa` for a float32 v between -87 and 0, with a shift of the bits by 23."""
+    t = v * np.float32(1.44269504) + ROUNDING_SHIFT_32
+    k = t - ROUNDING_SHIFT_32
     r = (v - k * np.float32(0.693359375)) - k * np.float32(-2.12194440e-4)
     p = np.float32(1.9875691500e-4)
     p = p * r + np.float32(1.3981999507e-3)
@@ -99,69 +104,43 @@ def exp32_mantissa(v):
     p = p * r + np.float32(4.1665795894e-2)
     p = p * r + np.float32(1.6666665459e-1)
     p = p * r + np.float32(5.0000001201e-1)
-    return p * r * r + r + np.float32(1.0), k
+    return p * r * r + r + np.float32(1.0), t
 
 
 @apply_rule.rule(GaussianRule32)
-def _(rule, s, half, own_half, out, count, work):
-    scale = 2.0 * rule.gamma
-    exponents, mantissas, bits = work
-    for j in range(count):
-        v = np.float32(min((s[j] - half[j] - own_half) * scale, 0.0))
-        m, k = exp32_mantissa(max(v, np.float32(-87.0)))
-        mantissas[j] = m
-        exponents[j] = np.int32(k)
-    for j in range(count):
-        bits[j] += exponents[j] << 23
-    for j in range(count):
-        out[j] = mantissas[j]
+def _(rule, s, half, own_half, bits, t, shifts):
+    scale = np.float32(2.0 * rule.gamma)
+    for j in range(len(s)):
+        v = (s[j] - half[j] - own_half) * scale
+        v = v if v < np.float32(0.0) else np.float32(0.0)
+        s[j], t[j] = exp32_mantissa(v if v > np.float32(-87.0) else np.float32(-87.0))
+    for j in range(len(s)):
+        bits[j] += shifts[j] << 23
 
 
 @apply_rule.rule(GaussianRule64)
-def _(rule, s, half, own_half, out, count, work):
+def _(rule, s, half, own_half, bits, t, shifts):
     scale = 2.0 * rule.gamma
-    exponents, mantissas, bits = work
-    for j in range(count):
-        v = min((s[j] - half[j] - own_half) * scale, 0.0)
-        m, t = exp_mantissa(max(v, -700.0))
-        mantissas[j] = m
-        exponents[j] = t
-    shifts = exponents.view(np.int64)
-    for j in range(count):
+    for j in range(len(s)):
+        v = (s[j] - half[j] - own_half) * scale
+        v = v if v < 0.0 else 0.0
+        s[j], t[j] = exp_mantissa(v if v > -700.0 else -700.0)
+    for j in range(len(s)):
         bits[j] += shifts[j] << 52
-    for j in range(count):
-        out[j] = mantissas[j]
 
 
-@generic
-def work_arrays(rule: Rule, count: int) -> Any:
-    """Scratch of `apply_rule` for this many columns."""
-
-
-@work_arrays.rule(LinearRule, PolynomialRule, SigmoidRule)
-def _(rule, count):
-    return (0,)
-
-
-@work_arrays.rule(GaussianRule32)
-def _(rule, count):
-    mantissas = np.empty(count, np.float32)
-    return np.empty(count, np.int32), mantissas, mantissas.view(np.int32)
-
-
-@work_arrays.rule(GaussianRule64)
-def _(rule, count):
-    mantissas = np.empty(count, np.float64)
-    return np.empty(count, np.float64), mantissas, mantissas.view(np.int64)
-
-
-@jit(fastmath=FAST, error_model="numpy")
-def apply_to_block(rule, S, half_rows, half_columns, out):
-    """out = the kernel of a block of inner products S (rows, columns)."""
-    m = S.shape[1]
-    work = work_arrays(rule, m)
+@jit(fastmath=FAST, error_model="numpy", reference_counting=False)
+def apply_to_rows(rule, S, half_rows, half_columns, bits, t, shifts):
+    """`apply_rule` for the rows of a block."""
     for i in range(S.shape[0]):
-        apply_rule(rule, S[i], half_columns, half_rows[i], out[i], m, work)
+        apply_rule(rule, S[i], half_columns, half_rows[i], bits[i], t, shifts)
+
+
+def apply_to_block(rule: Rule, S: Matrix, half_rows: Array, half_columns: Array) -> None:
+    """Turn a block of inner products (rows, columns) into the kernel of them, in place."""
+    whole = np.int32 if S.dtype == np.float32 else np.int64
+    t = np.empty(S.shape[1], S.dtype)
+    apply_to_rows(rule, S, half_rows, half_columns, S.view(whole), t, t.view(whole))
 
 
 @jit(fastmath=FAST, error_model="numpy", reference_counting=False)

@@ -55,22 +55,19 @@ def leave_one_out(machine: SVC, X: Doubles, y: UserTarget) -> LeaveOneOut:
     sign, n = np.where(codes[order] == 1, 1.0, -1.0), len(order)
     kernel = choose_kernel(machine, X, None)
     training = TrainingRows.of(type(machine).__name__, kernel, X[order], np.arange(n), None, machine.tol)
-    source, options = training.source(), machine._options()
+    source = training.source()
+    solver = machine._options().solver(source)
     dual = machine._dual(sign, np.ones(n))
-    whole = options.solve(dual, source)
+    whole = solver.minimise(dual)
     answers = sign * (dual.t - whole.f + whole.offsets[0])  # the residuals hold the answers
     alpha, slack = np.abs(whole.b), np.maximum(0.0, 1.0 - answers)
     support = np.flatnonzero(whole.b)
     out = answers.copy()
     for i in support:
-        w, gone = np.ones(n), np.zeros(n, dtype=bool)
-        w[i], gone[i] = 0.0, True
-        without = machine._dual(sign, w)
-        start = whole.b.copy()
+        gone, start = np.arange(n) == i, whole.b.copy()
+        without = dual.without(gone)
         leave_out(start, gone, without.low, without.high)
-        changed = np.flatnonzero(start != whole.b)
-        residuals = whole.f - source.weighted_sums(np.arange(n), changed, (start - whole.b)[changed])
-        found = options.solve(without, source, start, residuals)
+        found = solver.minimise(without, start, near=whole)
         out[i] = sign[i] * (dual.t[i] - found.f[i] + found.offsets[0])
     back = np.empty(n)
     back[order] = out

@@ -11,6 +11,7 @@ calls it back enters F. A round that does not lower the violation is discarded.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import lapack, lstsq
@@ -30,10 +31,10 @@ RowsAtHand = Callable[[Indices], Matrix | None]  # rows of the Gram matrix, or N
 
 
 def polish_multipliers(
-    dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles, ridge: Doubles
+    dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles
 ) -> tuple[Doubles, Doubles]:
     """Multipliers and residuals with the smallest violation found."""
-    best, lowest = (b.copy(), f.copy()), dual.violation(b, f)
+    best, lowest = (b, f), dual.violation(b, f)
     rounding = NEGLIGIBLE * max(float(np.abs(f).max()), float(np.abs(dual.t).max()), dual.tube_width)
     b, f = b.copy(), f.copy()
     idle = 0
@@ -45,38 +46,41 @@ def polish_multipliers(
             break
         if (K := rows(free)) is None:
             break
-        step = _system_step(dual, K, free, b, f, ridge)
+        step = _system_step(dual, K, free, b, f)
         blocked = _move(dual, free, step, b)
         f -= step @ K  # `step` was shortened to what was taken
-        f[free] -= step * ridge[free]
+        if dual.ridge is not None:
+            f[free] -= step * dual.ridge[free]
         violation = dual.violation(b, f)
         idle = 0 if blocked or violation < lowest else idle + 1
         if violation < lowest:
             best, lowest = (b.copy(), f.copy()), violation
-        if not blocked and not _release(dual, rows, b, f, ridge, rounding):
+        if not blocked and (lowest <= rounding or not _release(dual, rows, b, f, rounding)):
             break
     return best
 
 
-def _system_step(dual: KernelDual, K: Matrix, free: Indices, b: Doubles, f: Doubles, ridge: Doubles) -> Doubles:
+def _system_step(dual: KernelDual, K: Matrix, free: Indices, b: Doubles, f: Doubles) -> Doubles:
     """Changes of the free multipliers that make their slopes equal.
 
     Where the system has no solution, what is left of its right side is a direction without curvature in which the
     objective falls: the way goes along it, to the first bound.
     """
-    groups = [np.flatnonzero((free >= g.start) & (free < g.stop)) for g in dual.group_slices] if dual.equality else []
-    groups = [members for members in groups if len(members)]
+    cuts = np.searchsorted(free, dual.group_ends).tolist() if dual.equality else []
+    groups = [slice(first, last) for first, last in pairwise([0, *cuts]) if last > first]
     m, p = len(free), len(groups)
-    A = np.zeros((m + p, m + p), order="F")
-    A[:m, :m] = K[:, free]
-    A[range(m), range(m)] += ridge[free]
-    size = max(float(np.abs(A).max()), 1e-300)  # the rows of ones are given the size of the others
+    A = np.zeros((m + p, m + p))
+    A[:m, :m] = K.take(free, 1)
+    diagonal = A.reshape(-1)[: m * (m + p) : m + p + 1]
+    if dual.ridge is not None:
+        diagonal += dual.ridge[free]
+    size = max(float(np.abs(diagonal).max()), 1e-300)  # the rows of ones are given the size of the others
     for g, members in enumerate(groups):
         A[members, m + g] = A[m + g, members] = size
     side = np.zeros(m + p)
-    side[:m] = f[free] - dual.tube_width * np.sign(b[free])
+    side[:m] = f[free] - dual.tube_width * np.sign(b[free]) if dual.tube_width > 0 else f[free]
     most = max(float(np.abs(side).max()), 1e-300)
-    _, _, solved, info = lapack.dgesv(A, side)
+    _, _, solved, info = lapack.dgesv(A.T, side)  # symmetric, and in the order of LAPACK
     if info == 0 and np.isfinite(solved).all() and np.abs(A @ solved - side).max() <= INCONSISTENT * most:
         return np.asarray(solved[:m])
     solved = lstsq(A, side, cond=DEPENDENT, lapack_driver="gelsy", check_finite=False)[0]
@@ -92,8 +96,7 @@ def _move(dual: KernelDual, free: Indices, step: Doubles, b: Doubles) -> bool:
     low, high = dual.low[free], dual.high[free]
     if dual.tube_width > 0:
         low, high = np.where(old > 0, 0.0, low), np.where(old < 0, 0.0, high)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(step > 0, (high - old) / step, np.where(step < 0, (low - old) / step, np.inf))
+    room = np.divide(np.where(step > 0, high, low) - old, step, out=np.full(len(step), np.inf), where=step != 0)
     share = float(room.min())
     if share >= 1.0:
         b[free] = old + step
@@ -110,7 +113,7 @@ def _move(dual: KernelDual, free: Indices, step: Doubles, b: Doubles) -> bool:
     return True
 
 
-def _release(dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles, ridge: Doubles, rounding: float) -> bool:
+def _release(dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles, rounding: float) -> bool:
     """One step along the most violating pair, which frees a multiplier at its bound; False if none violates."""
     u, down = dual.slopes(b, f)
     worst = max(dual.group_slices, key=lambda g: float(u[g].max() - down[g].min()))
@@ -120,6 +123,7 @@ def _release(dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles, ridge: 
         return False
     if (K := rows(np.array([i, j]))) is None:
         return False
+    ridge = dual.diagonal_shift
     curvature = K[0, i] + K[1, j] - 2 * K[0, j] + ridge[i] + ridge[j]
     e = dual.tube_width
     above = 0.0 if e > 0 and b[i] < 0 else dual.high[i]

@@ -35,7 +35,7 @@ from itertools import accumulate
 import numpy as np
 
 from fivefold.core.types import Array, Doubles, Indices, Mask
-from fivefold.optim.dual.smo_loops import NO_BOUND, largest_violation
+from fivefold.optim.dual.smo_loops import GAP, NO_BOUND, VIOLATION, assess
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,20 @@ class KernelDual:
         return np.array([g.stop for g in self.group_slices])
 
     @cached_property
+    def diagonal_shift(self) -> Doubles:
+        """R."""
+        return np.zeros(self.n) if self.ridge is None else self.ridge
+
+    @cached_property
     def may_diverge(self) -> bool:
         """Can the objective fall without end?"""
-        return self.ridge is None and not bool(self._is_bounded.all())
+        return self.ridge is None and not self._is_bounded
+
+    def without(self, out: Mask) -> KernelDual:
+        """The problem in which the multipliers `out` are held at zero."""
+        made = object.__new__(KernelDual)  # a copy with what was derived from it, which stays true
+        made.__dict__.update(self.__dict__, low=np.where(out, 0.0, self.low), high=np.where(out, 0.0, self.high))
+        return made
 
     def slopes(self, b: Doubles, f: Doubles) -> tuple[Doubles, Doubles]:
         """u and l; -inf and inf where a multiplier may not rise or fall."""
@@ -91,17 +102,26 @@ class KernelDual:
 
     def violation(self, b: Doubles, f: Doubles) -> float:
         """The largest u_i - l_j within a group; without equality the largest slope that could be followed."""
-        return float(
-            largest_violation(self.low, self.high, b, f, self.group_ends, self.equality, float(self.tube_width))
-        )
+        return float(self.assessment(b, f)[1][VIOLATION])
+
+    def assessment(self, b: Doubles, f: Doubles) -> tuple[Doubles, Doubles]:
+        """The offsets, and value, gap, violation and b'Gb, in one pass."""
+        offsets, out = np.empty(len(self.group_ends)), np.empty(4)
+        assess(
+            self.t, self.low, self.high, self.diagonal_shift, b, f, self.group_ends, self.equality,
+            float(self.tube_width), offsets, out,
+        )  # fmt: skip
+        if not self._is_bounded:
+            out[GAP] = self.gap(b, f, offsets)
+        return offsets, out
 
     def value(self, b: Doubles, f: Doubles) -> float:
         """The objective."""
         return float(-0.5 * (b @ (self.t + f)) + self.tube_width * np.abs(b).sum())
 
     @cached_property
-    def _is_bounded(self) -> Mask:
-        return np.asarray(np.maximum(self.high, -self.low) < NO_BOUND)
+    def _is_bounded(self) -> bool:
+        return float(self.high.max(initial=0.0)) < NO_BOUND and float(self.low.min(initial=0.0)) > -NO_BOUND
 
     def gap(self, b: Doubles, f: Doubles, offsets: Doubles) -> float:
         """The primal less the dual value: no less than the distance of b from the minimum, or infinite."""
@@ -110,12 +130,12 @@ class KernelDual:
             c = np.repeat(offsets, self.group_sizes)
         r, e = f - c, self.tube_width
         here = r * b - e * np.abs(b)
-        bounded = self._is_bounded
-        if bounded.all():
+        if self._is_bounded:
             reach = np.maximum(np.maximum(self.high * (r - e), self.low * (r + e)), 0.0)
             return float(reach.sum() - here.sum())
         if self.ridge is None:
             return float("inf")
+        bounded = np.maximum(self.high, -self.low) < NO_BOUND
         reach = np.where(bounded, np.maximum(self.high * (r - e), self.low * (r + e)).clip(min=0.0), 0.0)
         loose = r + self.ridge * b  # the residual without R
         side = np.where(self.high > 0, loose, -loose)

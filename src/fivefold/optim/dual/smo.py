@@ -21,7 +21,7 @@ from fivefold.core.types import Doubles, Indices, Matrix
 from fivefold.kernels.row_cache import RowSource
 from fivefold.optim.dual.dual_polish import polish_multipliers
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
-from fivefold.optim.dual.smo_loops import CONVERGED, assess, block_steps
+from fivefold.optim.dual.smo_loops import CHUNK_COLUMNS, CONVERGED, INDEFINITE, STEPS, pair_steps, single_steps
 
 WORKING_ROWS = 1024  # multipliers of a working set
 EXACT_ROWS = 2000  # up to this many, rows are float64, made at the start if they fit the cache, and polished
@@ -47,72 +47,95 @@ def row_type(n: int, tol: float) -> np.dtype[np.float64] | np.dtype[np.float32]:
 
 
 def minimise_dual(
-    dual: KernelDual,
-    source: RowSource,
-    *,
-    tol: float = 1e-3,
-    max_iter: int = -1,
-    cache_bytes: float = 2e8,
-    start: Doubles | None = None,
-    residuals: Doubles | None = None,
-    polish: bool = True,
-    monitor: Monitor | None = None,
+    dual: KernelDual, source: RowSource, *, tol: float = 1e-3, cache_bytes: float = 2e8, start: Doubles | None = None
 ) -> DualSolution:
-    """Minimise until no pair violates the optimality conditions by `tol`, nor the gap is above `tol` of the value.
+    """The minimum of one problem; see `DualSolver`."""
+    return DualSolver(source, tol, cache_bytes=cache_bytes).minimise(dual, start)
 
-    `start` is another point to start from, such as the solution of a similar problem: it is in the box, and its sums
-    are those of `dual.start`. `residuals` are those of the start, where they are known. `polish` asks for the last
-    digits where the rows are float64.
+
+class DualSolver:
+    """Minimises problems with the same Gram matrix; rows are kept from one to the next.
+
+    A descent ends when no pair violates the optimality conditions by `tol`, nor the gap is above `tol` of the value.
     """
-    least = ROUNDING[source.dtype.itemsize] * max(1.0, float(np.abs(dual.t).max(initial=0.0)))
-    given = tol = max(tol, least)
-    b0 = dual.start if start is None else start
-    b = np.zeros(dual.n) if b0 is None else np.array(b0, dtype=np.float64)
-    whole = source.n <= EXACT_ROWS and 8 * source.n**2 <= max(cache_bytes, MIN_CACHE)
-    descent = (_WholeDescent if whole else _Descent)(dual, source, cache_bytes, max_iter, monitor)
-    descent.begin(b, residuals)
-    reason = descent.run(tol)
-    if polish and reason == "converged" and source.dtype == np.float64:
-        descent.polish()
-    found = descent.solution(reason)
-    for _ in range(MAX_TIGHTENINGS if reason == "converged" else 0):
-        if not found.gap > given * (abs(found.value) + found.gap + given * float(np.abs(found.b).sum())):
-            break
-        before = descent.steps
-        tol = max(0.1 * tol, least)
-        reason = descent.run(tol, steps=before + MIN_TIGHTENING_STEPS)
-        if descent.steps == before:
-            break
+
+    def __init__(self, source: RowSource, tol: float = 1e-3, max_iter: int = -1, cache_bytes: float = 2e8) -> None:
+        self.source, self.tol, self.max_iter = source, tol, max_iter
+        self.diagonal, size = source.diagonal(), source.dtype.itemsize
+        self.entry = max(float(self.diagonal.max(initial=0.0)), -1e-3 * float(self.diagonal.min(initial=0.0)))
+        self.least, self.rounding = (self.entry or 1.0) * MIN_CURVATURE[size], ROUNDING[size]
+        self.is_exact = source.dtype == np.float64
+        self.G: Doubles | None = None
+        if source.n <= EXACT_ROWS and 8 * source.n**2 <= max(cache_bytes, MIN_CACHE):
+            self.G = source.matrix().astype(np.float64, copy=False)
+        else:
+            self.cache = source.cached(cache_bytes)
+
+    def minimise(
+        self,
+        dual: KernelDual,
+        start: Doubles | None = None,
+        near: DualSolution | None = None,
+        polish: bool = True,
+        monitor: Monitor | None = None,
+    ) -> DualSolution:
+        """The minimum.
+
+        `start` is another point to start from, such as the solution of a similar problem: it is in the box, and its
+        sums are those of `dual.start`. `near` is the solution of such a problem with the same t: its residuals save
+        most of the work for those of the start. `polish` asks for the last digits where the rows are float64.
+        """
+        least = self.rounding * max(1.0, float(np.abs(dual.t).max(initial=0.0)))
+        given = tol = max(self.tol, least)
+        b0 = dual.start if start is None else start
+        b = np.zeros(dual.n) if b0 is None else np.array(b0, dtype=np.float64)
+        descent = (_Descent if self.G is None else _WholeDescent)(self, dual, b, near, monitor)
+        reason = descent.run(tol)
+        if polish and reason == "converged" and self.is_exact:
+            descent.polish()
         found = descent.solution(reason)
-    return found
+        for _ in range(MAX_TIGHTENINGS if reason == "converged" else 0):
+            if not found.gap > given * abs(found.value):
+                break
+            if not found.gap > given * (abs(found.value) + found.gap + given * float(np.abs(found.b).sum())):
+                break
+            before = descent.steps
+            tol = max(0.1 * tol, least)
+            reason = descent.run(tol, steps=before + MIN_TIGHTENING_STEPS)
+            if descent.steps == before:
+                break
+            found = descent.solution(reason)
+        return found
+
+    def rows(self, wanted: Indices) -> Matrix | None:
+        """Rows of G, or None if there is no room for all of them."""
+        return self.cache.rows(wanted) if self.G is None else self.G[wanted]
 
 
 class _Descent:
-    """The state of a descent: the multipliers, their residuals, and the rows at hand."""
+    """The state of a descent: the multipliers and their residuals."""
 
     def __init__(
-        self, dual: KernelDual, source: RowSource, cache_bytes: float, max_iter: int, monitor: Monitor | None
+        self, solver: DualSolver, dual: KernelDual, b: Doubles, near: DualSolution | None, monitor: Monitor | None
     ) -> None:
-        self.dual, self.source, self.budget = dual, source, cache_bytes
-        self.limit = MAX_STEPS + MAX_STEPS_PER_ROW * dual.n if max_iter < 0 else max_iter
-        self.monitor, self.steps, self.rows_made, self.indefinite = monitor, 0, 0, False
-        self.diagonal = source.diagonal()
-        self.ridge = np.zeros(dual.n) if dual.ridge is None else dual.ridge
-        entry = max(float(self.diagonal.max(initial=0.0)), float(np.abs(self.diagonal).max(initial=0.0)) * 1e-3)
-        self.entry = entry
-        self.least = (entry or 1.0) * MIN_CURVATURE[source.dtype.itemsize]
-
-    def begin(self, b: Doubles, residuals: Doubles | None) -> None:
-        """Start at b."""
-        self.b, self.cache = b, self.source.cached(self.budget)
+        self.solver, self.dual, self.b, self.monitor = solver, dual, b, monitor
+        self.limit = MAX_STEPS + MAX_STEPS_PER_ROW * dual.n if solver.max_iter < 0 else solver.max_iter
+        self.steps, self.indefinite = 0, False
+        self.ridge = dual.diagonal_shift
         self.working = np.empty(0, dtype=np.int64)  # the working set, those that came last at the end
-        if residuals is not None:
-            self.f = np.array(residuals)
+        self.f, change = (dual.t.copy(), b) if near is None else (near.f.copy(), b - near.b)
+        changed = np.flatnonzero(change)
+        if len(changed):
+            self._subtract(changed, change[changed])
+
+    def _subtract(self, changed: Indices, change: Doubles) -> None:
+        """Bring the residuals up to date."""
+        if self.solver.G is None:
+            self.solver.cache.subtract(self.f, changed, change, self.dual.is_free(self.b)[changed])
         else:
-            self.f = self.dual.t - self.ridge * b
-            used = np.flatnonzero(b)
-            if len(used):
-                self.cache.subtract(self.f, used, b[used], self.dual.is_free(b)[used])
+            self.f -= change @ self.solver.G[changed]
+        if self.dual.ridge is not None:
+            self.f[changed] -= self.dual.ridge[changed] * change
 
     def run(self, tol: float, steps: int = NO_STEP_LIMIT) -> str:
         """At most `steps` steps, until the conditions are satisfied to `tol`; returns why it ended."""
@@ -140,16 +163,14 @@ class _Descent:
         """One round: choose a working set, take steps in it, and bring the residuals up to date."""
         dual = self.dual
         chosen = np.sort(self._choose(u, down))
-        K = self.source.matrix(chosen)
+        K = self.solver.source.matrix(chosen)
         b, f = self.b[chosen], self.f[chosen]
         ends = np.searchsorted(chosen, dual.group_ends)
         self._take_steps(K, chosen, b, f, ends, tol, end - self.steps)
         moved = np.flatnonzero(b != self.b[chosen])
         changed, change = chosen[moved], (b - self.b[chosen])[moved]
         self.b[chosen] = b
-        self.cache.subtract(self.f, changed, change, dual.is_free(self.b)[changed])
-        self.f[changed] -= self.ridge[changed] * change
-        self.rows_made = self.cache.made
+        self._subtract(changed, change)
 
     def _choose(self, u: Doubles, down: Doubles) -> Indices:
         """The working set: half of the last one, free multipliers first, and those that violate most in each group."""
@@ -174,12 +195,17 @@ class _Descent:
         self, K: Matrix, chosen: Indices | slice, b: Doubles, f: Doubles, ends: Indices, tol: float, limit: int
     ) -> int:
         """Steps among the chosen multipliers, whose block is K; b and f change in place."""
-        dual = self.dual
-        status, taken, indefinite = block_steps(
-            K, dual.low[chosen], dual.high[chosen], self.ridge[chosen], b, f, ends, dual.equality,
-            float(dual.tube_width), self.least, float(tol), limit,
-        )  # fmt: skip
-        self.steps, self.indefinite = self.steps + int(taken), self.indefinite or bool(indefinite)
+        dual, counters = self.dual, np.zeros(2, dtype=np.int64)
+        low, high, ridge = dual.low[chosen], dual.high[chosen], self.ridge[chosen]
+        rest = counters, float(dual.tube_width), self.solver.least, float(tol), limit
+        if dual.equality:
+            starts, group_starts = _chunks(ends)
+            shifts, extremes = np.empty((3, len(b))), np.empty((2, len(starts) - 1))
+            status = pair_steps(K, low, high, ridge, b, f, *shifts, starts, group_starts, *extremes, *rest)
+        else:
+            status = single_steps(K, low, high, ridge, b, f, *rest)
+        self.steps += int(counters[STEPS])
+        self.indefinite = self.indefinite or bool(counters[INDEFINITE])
         return int(status)
 
     def _diverges(self) -> bool:
@@ -187,7 +213,7 @@ class _Descent:
         if not self.dual.may_diverge:
             return False
         total = float(np.abs(self.b).sum())
-        return 4.0 * float(self.b @ (self.dual.t - self.f)) < MIN_SQUARED_MARGIN * self.entry * total**2
+        return 4.0 * float(self.b @ (self.dual.t - self.f)) < MIN_SQUARED_MARGIN * self.solver.entry * total**2
 
     def _report(self) -> str:
         """Tell the monitor; "paused" if the descent goes on."""
@@ -200,48 +226,41 @@ class _Descent:
 
     def polish(self) -> None:
         """The last digits of the multipliers."""
-        b, f = polish_multipliers(self.dual, self.cache.rows, self.b, self.f, self.ridge)
-        self.b[:], self.f[:] = b, f
+        self.b, self.f = polish_multipliers(self.dual, self.solver.rows, self.b, self.f)
 
     def solution(self, reason: str) -> DualSolution:
         """What was found."""
-        dual = self.dual
-        ends = dual.group_ends
-        offsets, about = np.empty(len(ends)), np.empty(4)
-        assess(
-            dual.t, dual.low, dual.high, self.ridge, self.b, self.f, ends, dual.equality, float(dual.tube_width),
-            offsets, about,
-        )  # fmt: skip
+        offsets, about = self.dual.assessment(self.b, self.f)
         value, gap, violation, norm = about.tolist()
+        made = self.solver.cache.made if self.solver.G is None else self.dual.n
         return DualSolution(
-            self.b, self.f, offsets, value, gap, violation, self.steps, self.rows_made, reason, norm, self.indefinite
+            self.b, self.f, offsets, value, gap, violation, self.steps, made, reason, norm, self.indefinite
         )
 
 
 class _WholeDescent(_Descent):
     """The descent of a small problem, all rows of whose Gram matrix are made at the start."""
 
-    def begin(self, b: Doubles, residuals: Doubles | None) -> None:
-        dual = self.dual
-        self.G, self.rows_made, self.b = self.source.matrix(), dual.n, b
-        if residuals is not None:
-            self.f = np.array(residuals)
-        else:
-            self.f = dual.t - self.ridge * b - (self.G @ b if b.any() else 0.0)
-
     def run(self, tol: float, steps: int = NO_STEP_LIMIT) -> str:
-        dual, end = self.dual, min(self.steps + steps, self.limit)
-        while True:
+        dual, end, G = self.dual, min(self.steps + steps, self.limit), self.solver.G
+        while G is not None:
             limit = min(end - self.steps, MONITOR_STEPS) if dual.may_diverge else end - self.steps
-            status = self._take_steps(self.G, slice(None), self.b, self.f, dual.group_ends, tol, limit)
+            status = self._take_steps(G, slice(None), self.b, self.f, dual.group_ends, tol, limit)
             if status == CONVERGED or self.steps >= end:
                 return "max_iter" if status != CONVERGED and self.steps >= self.limit else "converged"
             if self._diverges():
-                return "unbounded"
+                break
+        return "unbounded"
 
-    def polish(self) -> None:
-        b, f = polish_multipliers(self.dual, lambda wanted: self.G[wanted], self.b, self.f, self.ridge)
-        self.b[:], self.f[:] = b, f
+
+def _chunks(ends: Indices) -> tuple[Indices, Indices]:
+    """Where chunks of columns start, none of which crosses from one group to the next, and groups of chunks."""
+    starts, group_starts, at = [0], [0], 0
+    for end in ends.tolist():
+        starts += [*range(at + CHUNK_COLUMNS, end, CHUNK_COLUMNS), end] if end > at else []
+        group_starts.append(len(starts) - 1)
+        at = end
+    return np.array(starts), np.array(group_starts)
 
 
 def _largest(values: Doubles, count: int, above: float) -> Indices:

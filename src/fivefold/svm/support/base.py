@@ -101,7 +101,7 @@ class KernelMachine(KernelEstimator):
             )  # fmt: skip
 
         with step_reports(self, "solution", 1, X) as monitor:
-            found = self._options().solve(dual, source, monitor=lambda b, value: monitor(None, value))
+            found = self._options().solver(source).minimise(dual, monitor=lambda b, value: monitor(None, value))
             try:
                 monitor(lambda: model(found), found.value)
             except KeyboardInterrupt:

@@ -146,7 +146,7 @@ def _dense_sums(rule: Rule, X: Matrix, Z: Matrix, W: Doubles) -> Doubles:
         for first in range(0, len(Z), BLOCK_COLUMNS):
             last = min(len(Z), first + BLOCK_COLUMNS)
             S = rows @ ZT[:, first:last]
-            apply_to_block(rule, S, own, half[first:last], S)
+            apply_to_block(rule, S, own, half[first:last])
             out[i * BLOCK_ROWS : i * BLOCK_ROWS + len(rows)] += S @ W[first:last]
 
     map_items(part, -(-len(X) // BLOCK_ROWS))
@@ -162,7 +162,7 @@ def _sparse_sums(rule: Rule, X: Table, Z: Table, W: Doubles) -> Doubles:
         rows = X[i * BLOCK_ROWS : (i + 1) * BLOCK_ROWS]
         own = 0.5 * np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
         S = np.ascontiguousarray((rows @ ZT).toarray(), dtype=np.float64)
-        apply_to_block(rule, S, own, half.astype(np.float64), S)
+        apply_to_block(rule, S, own, half.astype(np.float64))
         out[i * BLOCK_ROWS : i * BLOCK_ROWS + rows.shape[0]] = S @ W
 
     map_items(part, -(-X.shape[0] // BLOCK_ROWS))

@@ -15,7 +15,7 @@ from fivefold.core.parallel import map_items
 from fivefold.core.types import Codes, Doubles, Indices, Matrix, Rng
 from fivefold.kernels.row_cache import RowSource
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
-from fivefold.optim.dual.smo import Monitor, minimise_dual
+from fivefold.optim.dual.smo import DualSolver, Monitor
 from fivefold.optim.dual.smo_loops import leave_out
 from fivefold.svm.support.platt_scaling import fit_sigmoid
 from fivefold.svm.support.training import TrainingRows
@@ -37,20 +37,9 @@ class SolverOptions:
     max_iter: int
     cache_bytes: float
 
-    def solve(
-        self,
-        dual: KernelDual,
-        source: RowSource,
-        start: Doubles | None = None,
-        residuals: Doubles | None = None,
-        polish: bool = True,
-        monitor: Monitor | None = None,
-    ) -> DualSolution:
-        """The minimum of the dual problem."""
-        return minimise_dual(
-            dual, source, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
-            start=start, residuals=residuals, polish=polish, monitor=monitor,
-        )  # fmt: skip
+    def solver(self, source: RowSource) -> DualSolver:
+        """The solver of problems with this Gram matrix."""
+        return DualSolver(source, self.tol, self.max_iter, self.cache_bytes)
 
 
 @dataclass(frozen=True)
@@ -85,12 +74,14 @@ class PairTraining:
         """Machines of all pairs in lexicographic order, and why the last one ended; interrupted, the rest are idle."""
         pairs = list(combinations(range(self.K), 2))
         members: list[Indices] = [np.flatnonzero(self.y == k) for k in range(self.K)]
-        seeds = [None] * len(pairs) if self.rng is None else list(self.rng.randint(2**31 - 1, size=len(pairs)))
+        orders: list[Indices | None] = [None] * len(pairs)
+        if self.rng is not None:
+            orders = [self.rng.permutation(len(members[i]) + len(members[j])) for i, j in pairs]
         training = self.training.with_gram() if self.K > 2 else self.training
         machines = list[PairMachine]()
 
         def fit_one(p: int, monitor: Monitor | None = None) -> PairMachine:
-            return self._fit_pair(training, members, pairs[p], seeds[p], monitor)
+            return self._fit_pair(training, members, pairs[p], orders[p], monitor)
 
         if len(pairs) > 1 and MIN_POOLED_ROWS * self.K <= 2 * len(self.y) <= MAX_POOLED_ROWS * self.K:
             machines = map_items(fit_one, len(pairs))
@@ -125,49 +116,51 @@ class PairTraining:
         training: TrainingRows,
         members: list[Indices],
         pair: tuple[int, int],
-        seed: int | None,
+        order: Indices | None,
         monitor: Monitor | None,
     ) -> PairMachine:
         first, second = members[pair[0]], members[pair[1]]
         rows = np.concatenate([first, second])
         sign = np.repeat([1.0, -1.0], [len(first), len(second)])
-        source = training.source(rows)
-        w = self.w[rows]
-        solution = self.options.solve(self.make_dual(sign, w), source, monitor=monitor)
+        solver, w = self.options.solver(training.source(rows)), self.w[rows]
+        dual = self.make_dual(sign, w)
+        solution = solver.minimise(dual, monitor=monitor)
         b, intercept = self.read_off(solution, pair)
         platt = None
-        if seed is not None and solution.reason == "converged":
-            folds = np.random.RandomState(seed)
-            answers = self._left_out_answers(sign, w, source, solution, pair, folds)
-            platt = fit_sigmoid(answers, sign > 0, w)
+        if order is not None and solution.reason == "converged":
+            answers = self._left_out_answers(dual, w, solver, solution, pair, order)
+            platt = fit_sigmoid(answers, sign, w)
         return PairMachine(rows, b, intercept, solution, platt)
 
     def _left_out_answers(
-        self, sign: Doubles, w: Doubles, source: RowSource, whole: DualSolution, pair: tuple[int, int], rng: Rng
+        self, dual: KernelDual, w: Doubles, solver: DualSolver, whole: DualSolution, pair: tuple[int, int], order: Indices
     ) -> Doubles:
         """Answer to each row of machines fitted without its fold, each started at the solution of all rows.
 
         A row is left out by a box of width zero; its residual, which the descent keeps anyhow, gives the answer.
         """
-        n = len(sign)
+        n, sign = dual.n, np.where(dual.high > 0, 1.0, -1.0)
         fold = np.empty(n, dtype=np.int64)
-        fold[rng.permutation(n)] = np.arange(n) * PLATT_FOLDS // n
+        fold[order] = np.arange(n) * PLATT_FOLDS // n
         answers = np.zeros(n)
         for k in range(PLATT_FOLDS):
             out = fold == k
-            if not (kept := ~out).any() or (sign[kept] > 0).all() or (sign[kept] < 0).all():
-                answers[out] = sign[kept][0] if kept.any() else 0.0
+            balance, kept = float(sign[~out].sum()), n - int(out.sum())
+            if abs(balance) == kept:  # of one class, or of none
+                answers[out] = np.sign(balance)
                 continue
-            dual = self.make_dual(sign, np.where(out, 0.0, w))
-            if (start := dual.start) is None:
-                start = whole.b.copy()
-                leave_out(start, out, dual.low, dual.high)
-            changed = np.flatnonzero(start != whole.b)
-            residuals = whole.f - source.weighted_sums(np.arange(n), changed, (start - whole.b)[changed])
-            found = self.options.solve(dual, source, start, residuals, polish=False)
+            without, start = dual.without(out), whole.b.copy()
+            if dual.start is None:
+                leave_out(start, out, without.low, without.high)
+            else:
+                without = self.make_dual(sign, np.where(out, 0.0, w))
+                start = np.asarray(without.start)
+            found = solver.minimise(without, start, near=whole, polish=False)
             b, intercept = self.read_off(found, pair)
-            largest = int(np.abs(found.b).argmax())
-            scale = b[largest] / found.b[largest] if found.b[largest] else 1.0
+            scale = 1.0
+            if b is not found.b:
+                largest = int(np.abs(found.b).argmax())
+                scale = b[largest] / found.b[largest] if found.b[largest] else 1.0
             answers[out] = scale * (dual.t - found.f)[out] + intercept
         return answers
 

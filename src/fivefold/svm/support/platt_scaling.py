@@ -13,40 +13,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivefold.core.types import Array, Doubles, Mask, Matrix, Weights
+from fivefold.core.types import Array, Doubles, Matrix
+from fivefold.svm.support.platt_loops import newton_sigmoid
 
-MAX_NEWTON_STEPS = 100
-HESSIAN_RIDGE = 1e-12  # added to the diagonal of the Hessian
-MIN_STEP = 1e-10  # of the line search
-GRADIENT_TOLERANCE = 1e-5
 MIN_PROBABILITY = 1e-7  # of a class in a pair
 
 
-def fit_sigmoid(f: Array, positive: Mask, w: Weights) -> tuple[float, float]:
-    """A and B by Newton's method with step halving; w are the weights of the rows."""
+def fit_sigmoid(f: Doubles, sign: Doubles, w: Doubles) -> tuple[float, float]:
+    """A and B from the answers, the classes as signs, and the weights of the rows."""
+    positive = sign > 0
     above, below = float(w[positive].sum()), float(w[~positive].sum())
     target = np.where(positive, (above + 1.0) / (above + 2.0), 1.0 / (below + 2.0))
-    A, B = 0.0, float(np.log((below + 1.0) / (above + 1.0)))
-    value = _loss(f, target, w, A, B)
-    for _ in range(MAX_NEWTON_STEPS):
-        p = sigmoid(-(A * f + B))
-        curvature, slope = w * p * (1.0 - p), w * (target - p)
-        haa, hbb = float(curvature @ (f * f)) + HESSIAN_RIDGE, float(curvature.sum()) + HESSIAN_RIDGE
-        hab, ga, gb = float(curvature @ f), float(slope @ f), float(slope.sum())
-        if abs(ga) < GRADIENT_TOLERANCE and abs(gb) < GRADIENT_TOLERANCE:
-            break
-        det = haa * hbb - hab * hab
-        da, db = -(hbb * ga - hab * gb) / det, -(haa * gb - hab * ga) / det
-        step, descent = 1.0, ga * da + gb * db
-        while step >= MIN_STEP:
-            new = _loss(f, target, w, A + step * da, B + step * db)
-            if new < value + 1e-4 * step * descent:
-                A, B, value = A + step * da, B + step * db, new
-                break
-            step /= 2.0
-        else:
-            break
-    return A, B
+    A, B = newton_sigmoid(f, target, w, 0.0, float(np.log((below + 1.0) / (above + 1.0))))
+    return float(A), float(B)
 
 
 def sigmoid(x: Array) -> Array:
@@ -72,8 +51,3 @@ def couple_pairs(r: Matrix, K: int) -> Doubles:
     side[:, K] = 1.0
     p: Doubles = np.linalg.solve(A, side)[:, :K, 0].clip(min=0.0)
     return p / p.sum(axis=1, keepdims=True)
-
-
-def _loss(f: Array, target: Array, w: Weights, A: float, B: float) -> float:
-    z = A * f + B
-    return float(w @ (target * z + np.logaddexp(0.0, -z)))

@@ -56,7 +56,7 @@ class TrainingRows:
     def source(self, rows: Indices | None = None) -> RowSource:
         """Rows of the Gram matrix between all rows, or some."""
         if self.gram is not None:
-            return MatrixRows(self.gram if rows is None else self.gram[np.ix_(rows, rows)])
+            return MatrixRows(self.gram if rows is None else self.gram.take(rows, 0).take(rows, 1))
         size = self.n if rows is None else len(rows)
         if self.kernel.name == "function":
             objects = self.objects if rows is None else take_objects(self.objects, rows)
