@@ -36,7 +36,7 @@ from fivefold.kernels.row_source_loops import (
 
 MAX_NARROW_EXPONENT = 30.0  # gamma |x - mean|^2 up to which float32 leaves five digits of a Gaussian kernel
 TILE_COLUMNS = 512  # columns of rows that are made and added up together
-MATRIX_TILE = 256  # rows and columns of a block of a whole matrix
+MATRIX_TILE = 128  # rows of a whole matrix that are made together
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 1024  # of a block of the matrix: it stays in the second cache
 
 Chosen: TypeAlias = Indices | slice
@@ -60,19 +60,17 @@ class RowSource(ABC):
     def matrix(self, chosen: Indices | None = None) -> Matrix:
         """G, or the block between some things."""
         size = self.n if chosen is None else len(chosen)
+        columns: Chosen = slice(None) if chosen is None else chosen
         tiles = cut(size, min(self.tile_columns, MATRIX_TILE))
-        parts: list[Any] = [tile if chosen is None else chosen[tile] for tile in tiles]
-        if len(tiles) == 1:
-            return self.entries(parts[0], parts[0])
-        G, pairs = np.empty((size, size), dtype=self.dtype), [(a, b) for a in range(len(tiles)) for b in range(a + 1)]
-
-        def fill(i: int) -> None:
-            a, b = pairs[i]
-            S = self.entries(parts[a], parts[b])
-            G[tiles[a], tiles[b]], G[tiles[b], tiles[a]] = S, S.T
-
-        map_items(fill, len(pairs))
+        G = np.empty((size, size), dtype=self.dtype)
+        map_items(
+            lambda i: self.fill(tiles[i] if chosen is None else chosen[tiles[i]], columns, G[tiles[i]]), len(tiles)
+        )
         return G
+
+    def fill(self, rows: Chosen, columns: Chosen, out: Matrix) -> None:
+        """out = `entries`."""
+        out[...] = self.entries(rows, columns)
 
     def weighted_sums(self, rows: Indices, columns: Indices, weights: Doubles) -> Doubles:
         """sum over j of weights_j G_ij for i in `rows` and j in `columns`."""
@@ -86,6 +84,22 @@ class RowSource(ABC):
 
         map_items(part, -(-len(rows) // BLOCK_ROWS))
         return out
+
+    def row_sums(self, rows: Indices, weights: Doubles, Q: Matrix, slots: Indices) -> Callable[[slice, Doubles], None]:
+        """A function of a tile of columns and of numbers there, from which it subtracts sum over k of weights_k row_k.
+
+        The first rows are kept in slots of Q.
+        """
+        order = np.arange(BLOCK_ROWS)
+        blocks = [(rows[part], weights[part], slots[part]) for part in cut(len(rows), BLOCK_ROWS)]
+
+        def subtract(tile: slice, out: Doubles) -> None:
+            for chosen, w, kept in blocks:
+                S = self.entries(chosen, tile)
+                subtract_rows(S, order[: len(S)], w, 0, out)
+                Q[kept, tile] = S[: len(kept)]
+
+        return subtract
 
     def cached(self, budget: float) -> RowCache:
         """A cache of rows in this many bytes."""
@@ -126,6 +140,24 @@ class VectorRows(RowSource):
         S = self.X[rows] @ self.X[columns].T
         apply_to_block(self.rule, S, self.half[rows], self.half[columns])
         return S.astype(self.dtype, copy=False)
+
+    def fill(self, rows: Chosen, columns: Chosen, out: Matrix) -> None:
+        if self.X.dtype != self.dtype:
+            super().fill(rows, columns, out)
+            return
+        np.matmul(self.X[rows], self.X[columns].T, out=out)
+        apply_to_block(self.rule, out, self.half[rows], self.half[columns])
+
+    def row_sums(self, rows: Indices, weights: Doubles, Q: Matrix, slots: Indices) -> Callable[[slice, Doubles], None]:
+        parts = cut(len(rows), BLOCK_ROWS)  # few calls per block, as threads wait for the interpreter
+        blocks = [(self.X[rows[p]], self.half[rows[p]], weights[p], slots[p]) for p in parts]
+
+        def subtract(tile: slice, out: Doubles) -> None:
+            columns, half = self.X[tile].T, self.half[tile]
+            for chosen, own, w, kept in blocks:
+                apply_to_block(self.rule, chosen @ columns, own, half, w, out, (Q, kept, tile.start))
+
+        return subtract
 
 
 @dataclass(frozen=True)
@@ -270,16 +302,14 @@ class RowCache:
         w_held, w_new = weights[slots >= 0], weights[missing]
         room = self._take_slots(held, new[:kept])
         self.made += len(new)
-        source, Q, order = self.source, self.Q, np.arange(BLOCK_ROWS)
-        tiles = cut(source.n, source.tile_columns)
+        Q, tiles = self.Q, cut(self.source.n, self.source.tile_columns)
+        subtract_new = self.source.row_sums(new, w_new, Q, room)
 
         def part(i: int) -> None:
-            out, first = f[tiles[i]], tiles[i].start
-            subtract_rows(Q, held, w_held, first, out)
-            for a in range(0, len(new), BLOCK_ROWS):
-                S, at = source.entries(new[a : a + BLOCK_ROWS], tiles[i]), room[a : a + BLOCK_ROWS]
-                subtract_rows(S, order[: len(S)], w_new[a : a + BLOCK_ROWS], 0, out)
-                Q[at, tiles[i]] = S[: len(at)]
+            out = f[tiles[i]]
+            if len(held):
+                subtract_rows(Q, held, w_held, tiles[i].start, out)
+            subtract_new(tiles[i], out)
 
         map_items(part, len(tiles))
 

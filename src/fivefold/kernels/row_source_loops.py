@@ -19,8 +19,9 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, generic, jit
 from fivefold.core.numerics.softmax import FAST_IN_ORDER, exp_mantissa
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Array, Doubles, Indices, Matrix
 
+NO_WEIGHTS, NO_SLOTS = np.empty(0), np.empty(0, dtype=np.int64)
 ROUNDING_SHIFT_32 = np.float32(1.5 * 2**23)  # added to a float32, it leaves its integer part in the low bits
 
 
@@ -130,17 +131,35 @@ def _(rule, s, half, own_half, bits, t, shifts):
 
 
 @jit(fastmath=FAST, error_model="numpy", reference_counting=False)
-def apply_to_rows(rule, S, half_rows, half_columns, bits, t, shifts):
-    """`apply_rule` for the rows of a block."""
+def apply_to_rows(rule, S, half_rows, half_columns, bits, t, shifts, weights, out, Q, slots, first):
+    """`apply_rule` for the rows of a block; then out -= weights' S, and the first rows go to Q[slots, first:]."""
     for i in range(S.shape[0]):
-        apply_rule(rule, S[i], half_columns, half_rows[i], bits[i], t, shifts)
+        row = S[i]
+        apply_rule(rule, row, half_columns, half_rows[i], bits[i], t, shifts)
+        if i < len(weights):
+            w = weights[i]
+            for j in range(len(out)):
+                out[j] -= w * row[j]
+        if i < len(slots):
+            kept = Q[slots[i], first : first + len(out)]
+            for j in range(len(out)):
+                kept[j] = row[j]
 
 
-def apply_to_block(rule: Rule, S: Matrix, half_rows: Array, half_columns: Array) -> None:
-    """Turn a block of inner products (rows, columns) into the kernel of them, in place."""
+def apply_to_block(
+    rule: Rule,
+    S: Matrix,
+    half_rows: Array,
+    half_columns: Array,
+    weights: Doubles = NO_WEIGHTS,
+    out: Doubles = NO_WEIGHTS,
+    kept: tuple[Matrix, Indices, int] | None = None,
+) -> None:
+    """Turn a block of inner products (rows, columns) into the kernel of them, in place, as `apply_to_rows` says."""
     whole = np.int32 if S.dtype == np.float32 else np.int64
     t = np.empty(S.shape[1], S.dtype)
-    apply_to_rows(rule, S, half_rows, half_columns, S.view(whole), t, t.view(whole))
+    Q, slots, first = kept or (S, NO_SLOTS, 0)
+    apply_to_rows(rule, S, half_rows, half_columns, S.view(whole), t, t.view(whole), weights, out, Q, slots, first)
 
 
 @jit(fastmath=FAST, error_model="numpy", reference_counting=False)

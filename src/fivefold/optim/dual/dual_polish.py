@@ -30,9 +30,7 @@ DEPENDENT = 1e-11  # pivots below this share of the largest one are zero
 RowsAtHand = Callable[[Indices], Matrix | None]  # rows of the Gram matrix, or None where there is no room for them
 
 
-def polish_multipliers(
-    dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles
-) -> tuple[Doubles, Doubles]:
+def polish_multipliers(dual: KernelDual, rows: RowsAtHand, b: Doubles, f: Doubles) -> tuple[Doubles, Doubles]:
     """Multipliers and residuals with the smallest violation found."""
     best, lowest = (b, f), dual.violation(b, f)
     rounding = NEGLIGIBLE * max(float(np.abs(f).max()), float(np.abs(dual.t).max()), dual.tube_width)

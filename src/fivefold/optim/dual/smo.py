@@ -121,6 +121,7 @@ class _Descent:
         self.solver, self.dual, self.b, self.monitor = solver, dual, b, monitor
         self.limit = MAX_STEPS + MAX_STEPS_PER_ROW * dual.n if solver.max_iter < 0 else solver.max_iter
         self.steps, self.indefinite = 0, False
+        self.made_before = -dual.n if solver.G is not None else solver.cache.made
         self.ridge = dual.diagonal_shift
         self.working = np.empty(0, dtype=np.int64)  # the working set, those that came last at the end
         self.f, change = (dual.t.copy(), b) if near is None else (near.f.copy(), b - near.b)
@@ -232,7 +233,7 @@ class _Descent:
         """What was found."""
         offsets, about = self.dual.assessment(self.b, self.f)
         value, gap, violation, norm = about.tolist()
-        made = self.solver.cache.made if self.solver.G is None else self.dual.n
+        made = (self.solver.cache.made if self.solver.G is None else 0) - self.made_before
         return DualSolution(
             self.b, self.f, offsets, value, gap, violation, self.steps, made, reason, norm, self.indefinite
         )

@@ -133,7 +133,13 @@ class PairTraining:
         return PairMachine(rows, b, intercept, solution, platt)
 
     def _left_out_answers(
-        self, dual: KernelDual, w: Doubles, solver: DualSolver, whole: DualSolution, pair: tuple[int, int], order: Indices
+        self,
+        dual: KernelDual,
+        w: Doubles,
+        solver: DualSolver,
+        whole: DualSolution,
+        pair: tuple[int, int],
+        order: Indices,
     ) -> Doubles:
         """Answer to each row of machines fitted without its fold, each started at the solution of all rows.
 
