@@ -86,3 +86,37 @@ def test_kernel_machines_are_left_out_of_large_tables_unless_they_are_named():
     assert plan.skipped["SVR"] == "its time grows as n^2, too fast for over 10,000 rows; name it to include it"
     assert "SVR" in [x.name for x in make_plan(data, ["SVR", "Ridge"]).learners]
     assert "SVR" in [x.name for x in make_plan(data.take(np.arange(10_000))).learners]
+
+
+def friedman(n=160, seed=0):
+    """Five of eight columns matter, each in its own way."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 8))
+    curve = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    return study_table(X, curve + rng.normal(size=n))
+
+
+def test_a_process_with_a_width_for_each_column_sees_which_matter():
+    losses = {n: mean_loss(friedman(), n, "rmse") for n in ("GaussianProcessRegressor", "SVR", "ExtraTreesRegressor")}
+    assert losses["GaussianProcessRegressor"] < 0.7 * min(losses["SVR"], losses["ExtraTreesRegressor"])
+
+
+def test_processes_take_part_where_there_are_few_rows_and_two_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2_001, 2))
+    numbers, few = study_table(X, X[:, 0]), np.arange(2_000)
+    assert "GaussianProcessRegressor" in [x.name for x in make_plan(numbers.take(few)).learners]
+    said = make_plan(numbers).skipped["GaussianProcessRegressor"]
+    assert said == "its time grows as n^3, too fast for over 2,000 rows; name it to include it"
+    assert "GaussianProcessClassifier" in [x.name for x in make_plan(ring()).learners]
+    three = study_table(X[:90], np.array(list("abc"))[np.arange(90) % 3])
+    assert "for each of 3 classes" in make_plan(three).skipped["GaussianProcessClassifier"]
+
+
+def test_a_study_starts_a_process_with_its_own_settings_and_saves_it(tmp_path):
+    plan = make_plan(friedman(), ["GaussianProcessRegressor"])
+    assert plan.learners[0].defaults["kernel"] == "ard" and plan.learners[0].defaults["normalize_y"]
+    model = fit_method(friedman(), "GaussianProcessRegressor", {})
+    loaded = load_model(save_model(model, tmp_path / "m.skops"))
+    X = friedman(seed=1).X
+    np.testing.assert_array_equal(loaded.pipeline.predict(X), model.pipeline.predict(X))

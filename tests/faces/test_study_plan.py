@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.multiclass import OneVsRestClassifier
 from study_tables import blobs, study_table
@@ -15,6 +16,7 @@ from fivefold.study.planning import portfolio
 from fivefold.study.planning.hyperparameters import draw_settings, halving_rungs
 from fivefold.study.planning.plan import Options, make_plan, plan_from_options, plan_to_json
 from fivefold.study.planning.splits import inner_splits, subsample
+from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.tables.dataset import BadInput, load
 
 FEW = ["GaussianNB"]
@@ -330,3 +332,22 @@ def test_task_measure_and_experience_stand_in_every_plan():
     """D-01: a learning problem is a task, a performance measure and data; no plan lacks one of the three."""
     found = plan_to_json(make_plan(load("diabetes"), ["Ridge"]))
     assert (found["data"]["task"], found["scores"][0], found["data"]["rows"]) == ("regression", "rmse", 442)
+
+
+def test_boosting_has_a_twin_with_codes_where_categories_have_many_levels():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 8, 300)
+    frame = pl.DataFrame({"a": [f"level {k}" for k in level], "x": rng.normal(size=300)})
+    y = np.where(rng.random(300) < np.where(np.isin(level, (1, 4, 6)), 0.9, 0.1), "yes", "no")
+    data = study_table(frame, y, kinds={"a": "category"})
+    name = "HistGradientBoostingClassifier"
+    native, coded = (x for x in make_plan(data).learners if x.name.startswith(name))
+    assert (native.name, coded.name) == (name, f"{name} (codes)")
+    assert (native.takes.categories, coded.takes.categories) == ("text", "codes")
+    assert native.growth == coded.growth and native.strength == coded.strength
+    for learner in (native, coded):
+        P = fit_pipeline(data, learner, {}, np.arange(200), 0).predict_proba(data.X[200:])
+        assert np.mean((P[:, 1] > 0.5) == (y[200:] == "yes")) > 0.8
+    few = study_table(frame.with_columns(pl.Series("a", [f"level {k}" for k in level % 4])), y, kinds={"a": "category"})
+    assert [x.name for x in make_plan(few).learners if x.name.startswith(name)] == [name]
+    assert [x.name for x in make_plan(data, [name]).learners if x.name.startswith(name)] == [name]

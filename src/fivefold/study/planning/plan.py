@@ -230,7 +230,8 @@ def plan_from_options(data: Data, options: Options) -> Plan:
         data, options.names, options.draws, seed, weighted=bool(rare), own_draws=options.own_draws
     )
     skipped = skipped | dict(options.without) | (_slow_learners(learners, {}) if large else {})
-    skipped |= {} if options.names else _slow_portfolio(learners, len(data.y))
+    count = len(np.unique(data.y)) if data.task.is_classification else 1
+    skipped |= {} if options.names else _slow_portfolio(learners, len(data.y), count)
     learners = tuple(learner for learner in learners if learner.name not in skipped)
     scores = _ordered_scores(data, options.score, rare=bool(rare))
     if scores[0].name == "log_loss":  # one zero of a leaf would decide the mean of all rows
@@ -324,9 +325,14 @@ def _slow_learners(learners: Iterable[Learner], costs: Mapping[str, FitCost]) ->
     }
 
 
-def _slow_portfolio(learners: Iterable[Learner], rows: int) -> dict[str, str]:
-    """Methods that nobody named and that would take too long on this many rows, by their cards, and why."""
-    return {
+def _slow_portfolio(learners: Iterable[Learner], rows: int, classes: int) -> dict[str, str]:
+    """Methods that nobody named and that would take too long on this many rows or classes, by their cards, and why."""
+    per_class = {
+        learner.name: f"its time grows as n^{learner.growth:g}, for each of {classes} classes; name it to include it"
+        for learner in learners
+        if classes > 2 and (learner.growth or 0.0) >= PORTFOLIO_ROWS[0][0]
+    }
+    return per_class | {
         learner.name: f"its time grows as n^{exponent:g}, too fast for over {limit:,} rows; name it to include it"
         for exponent, limit in reversed(PORTFOLIO_ROWS)
         for learner in learners

@@ -30,13 +30,14 @@ from fivefold.study.tables.task import Task
 
 PORTFOLIO_SIZE = 20  # learners of a study that names none, baselines included
 BLEND_NAME = "Blend"
+MANY_LEVELS = 5  # of a category: codes of fewer levels and sets of them are split alike
 STRONG_LEARNERS = (  # how names begin, strongest first: the order in which a budget of time is spent on them
     "HistGradientBoosting",
     "ExtraTrees",
-    "RandomForest",
     "SVC",
     "SVR",
     "GaussianProcess",
+    "RandomForest",  # after other kinds: a blend has forests by ExtraTrees
     "KNeighbors",
     "LogisticRegression",
     "Ridge",
@@ -70,6 +71,7 @@ class Learner:
     space: Mapping[str, SearchValues] = field(default_factory=dict)  # what the settings were drawn from
     finish: Setting = field(default_factory=dict)  # what is tried with the best of several settings alone
     members: tuple[Learner, ...] = ()  # of a blend; empty for any other learner
+    coded: bool = False  # does it get categories as codes, in the order of their names, instead of as they are?
 
     @property
     def name(self) -> str:
@@ -114,12 +116,13 @@ class Learner:
     @property
     def growth(self) -> float | None:
         """The exponent of n that its time grows with; None if it has to be measured."""
-        return self.method.card.growth if self.method in methods() else None
+        return self.method.card.growth if self.coded or self.method in methods() else None
 
     @property
     def takes(self) -> InputNeeds:
         """What it needs of its columns; see `describe_treatment`."""
-        return input_needs(self._prototype_or_default())
+        needs = input_needs(self._prototype_or_default())
+        return replace(needs, categories="codes") if self.coded else needs
 
     def make(self, setting: Setting, seed: int) -> TunableModel:
         """The unfitted estimator with this setting, except LOG_TARGET; `seed` sets every random_state in it."""
@@ -220,7 +223,7 @@ def choose_learners(
     if not names:
         portfolio = _interleave_chapters([method for method in others if method.card.portfolio])
         room = max(0, PORTFOLIO_SIZE - len(baselines))
-        chosen = [Learner(method) for method in portfolio[:room]]
+        chosen = [x for method in portfolio[:room] for x in _with_coded_twin(Learner(method), data)]
         omitted = {
             method.name: f"the portfolio is full, with {PORTFOLIO_SIZE} methods; name it to include it"
             for method in portfolio[room:]
@@ -274,6 +277,18 @@ def _with_settings(learner: Learner, draws: int, seed: int, *, weighted: bool, c
         space["class_weight"] = (None, "balanced")
     finish = learner.method.card.finish if learner.prototype is None else {}
     return replace(learner, space=space, finish=finish).with_draws(draws, seed)
+
+
+def _with_coded_twin(learner: Learner, data: Data) -> list[Learner]:
+    """The learner and, if it is boosting that splits categories of many levels into two sets, one that gets codes.
+
+    Sets follow the levels more closely, and codes overfit less; they err on different rows, so that a blend gains.
+    """
+    many = any(column.kind == "category" and column.distinct >= MANY_LEVELS for column in data.columns)
+    if not many or not learner.name.startswith(STRONG_LEARNERS[0]):
+        return [learner]
+    name = f"{learner.name} (codes)"
+    return [learner, replace(learner, method=replace(learner.method, name=name), coded=True)]
 
 
 def _interleave_chapters(portfolio: list[Method]) -> list[Method]:
@@ -351,6 +366,8 @@ def learner_to_json(learner: Learner) -> dict[str, Any]:
     }
     if learner.smoothed:
         entry["smoothed"] = "m-estimate"
+    if learner.coded:
+        entry["categories"] = "codes"
     if learner.scales_target:
         entry["target"] = "standardised"
     if learner.members:

@@ -12,7 +12,7 @@ less what the report will take, is spent by forecast, each step if there is time
 6. the second repeat, once every learner tries as many settings as without a budget; then still more settings
 
 Learners that there was no time to time run after all others with their defaults, the strongest first, until the clock
-ends it.
+ends it. If strong ones are among them, what is left by step 4 is kept for them: there are fewer folds, and no step 5.
 
 One repeat of the outer folds comes first. If steps 1 to 4 do not fit, there are three folds and, for tables above
 5,000 rows, settings are tried on one inner fold instead of three; only then are learners left out. If none fits, the
@@ -74,9 +74,13 @@ def fit_to_budget(
         return plan
     usual, limit = plan, max(BUDGET_SHARE * budget - spent - closing, MIN_FIT_SHARE * budget)
     plan = _spend_first(plan, limit, untimed)
-    plan = _with_more_settings(plan, limit, TUNING_ROUNDS[: TUNING_ROUNDS.index(MAX_SETTINGS) + 1])
-    if len(plan.learners) == len(usual.learners) and all(
-        len(a.settings) >= len(b.settings) for a, b in zip(plan.learners, usual.learners, strict=True)
+    waiting = any(plan.strength(learner) for learner in plan.learners if learner.name in untimed)
+    if not waiting:
+        plan = _with_more_settings(plan, limit, TUNING_ROUNDS[: TUNING_ROUNDS.index(MAX_SETTINGS) + 1])
+    if (
+        not waiting
+        and len(plan.learners) == len(usual.learners)
+        and all(len(a.settings) >= len(b.settings) for a, b in zip(plan.learners, usual.learners, strict=True))
     ):
         asked = usual.options
         again = _replan(plan, replace(plan.options, repeats=asked.repeats, folds=asked.folds, tuning_folds=None))
@@ -104,7 +108,8 @@ def drawing_seconds(start_seconds: float, budget: float) -> float:
 
 def _spend_first(plan: Plan, limit: float, untimed: Collection[str]) -> Plan:
     """Learners with their defaults, and a few settings of the strongest: the most thorough design that has room."""
-    for options in _designs(plan):
+    waiting = any(plan.strength(learner) for learner in plan.learners if learner.name in untimed)
+    for options in list(_designs(plan))[1 if waiting else 0 :] or list(_designs(plan)):
         wanted = _replan(plan, replace(options, own_draws={}, draws=1))
         steps = list(_first_steps(wanted, limit, untimed))
         bought = _buy(wanted, steps, limit)
