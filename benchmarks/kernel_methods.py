@@ -1,7 +1,8 @@
 """Kernel methods beside what a user of scikit-learn would write in their place."""
 
 import numpy as np
-from sklearn.linear_model import ARDRegression
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import ARDRegression, LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -9,7 +10,7 @@ from sklearn.svm import SVC, OneClassSVM
 
 from benchmarks.harness import OURS, Case, Data, function, no_worse, same_predictions
 from fivefold.rank import KernelRanker, Pairs, pairwise_accuracy
-from fivefold.svm import RVR, KernelPerceptron, MultiClassSVC, OneClassSVMClassifier
+from fivefold.svm import RVR, KernelPerceptron, KernelRiskMinimiserClassifier, MultiClassSVC, OneClassSVMClassifier
 
 
 def noisy_curve(n):
@@ -100,7 +101,25 @@ def regions(data):
     return OneClassSVMClassifier(nu=0.1, gamma=0.05).fit(data.X, data.y).predict(data.X)
 
 
+def softmax_by_columns(data):
+    """Multinomial logistic regression over features of the kernels with all rows."""
+    features = Nystroem(gamma=0.05, n_components=len(data.X), random_state=0)
+    return make_pipeline(features, LogisticRegression(max_iter=5000)).fit(data.X, data.y)
+
+
 CASES = (
+    Case(
+        "KernelRiskMinimiserClassifier fit",
+        three_classes,
+        400,
+        {
+            "scikit-learn": function(softmax_by_columns),
+            OURS: function(lambda data: KernelRiskMinimiserClassifier("softmax", gamma=0.05).fit(data.X, data.y)),
+        },
+        same_predictions(0.99),
+        1,
+        "softmax, beside LogisticRegression on features of all rows",
+    ),
     Case(
         "KernelRanker fit",
         bent_lists,

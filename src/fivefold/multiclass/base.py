@@ -37,7 +37,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_member_rows, admit_new_rows, note_columns, take_rows
 from fivefold.core.estimators.params import Learner
 from fivefold.core.estimators.supervised_learning import Classifier, check_labels, encode_labels
-from fivefold.core.types import Indices, Labels, Mask, Matrix, Table, UserTable, UserTarget, UserWeights, Vector
+from fivefold.core.types import Codes, Indices, Labels, Mask, Matrix, Table, UserTable, UserTarget, UserWeights, Vector
 
 BinaryMachine: TypeAlias = Any  # a fitted estimator of any library, or a ConstantMachine
 
@@ -61,6 +61,7 @@ class BinaryMachines:
     M: Matrix  # (K, L) the code matrix
     centre: float  # the answer halfway between the two sides
     rows: tuple[Indices, ...] | None = None  # training rows of each machine; only for kernels and distances
+    extra: int = 0  # machines at the end that were added for pairs of classes
 
     @property
     def estimators(self) -> list[BinaryMachine]:
@@ -72,6 +73,13 @@ class BinaryMachines:
         tables = [X] * len(self.machines) if self.rows is None else [_part(X, None, rows) for rows in self.rows]
         answers = [_answers(machine, Z, n) for machine, Z in zip(self.machines, tables, strict=True)]
         return np.column_stack(answers) - self.centre
+
+    def joined(self, one: BinaryMachines) -> BinaryMachines:
+        """These machines and another, which was added for a pair of classes."""
+        rows = None if self.rows is None or one.rows is None else self.rows + one.rows
+        return BinaryMachines(
+            self.machines + one.machines, np.hstack([self.M, one.M]), self.centre, rows, self.extra + len(one.machines)
+        )
 
     def claims(self, X: Table) -> Mask:
         """(n, K): does every machine trained on the class answer on its side?"""
@@ -112,7 +120,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         M = self._matrix(len(self.classes_))
-        self.model_ = self._machines(X, M[codes], M, routed)
+        self.model_ = self._extended(self._machines(X, M[codes], M, routed), X, codes, routed)
         self._note_columns(X)
         return self
 
@@ -167,6 +175,10 @@ class Reduction(MetaEstimatorMixin, Classifier):
         given = params if rows.w is None else {**params, "sample_weight": rows.w}
         routed = process_routing(self, method, **given).estimator[method] if routing_enabled() else given
         return rows.X, rows.y, dict(routed)
+
+    def _extended(self, machines: BinaryMachines, X: Table, codes: Codes, routed: dict[str, Any]) -> BinaryMachines:
+        """The machines, with others that the first ones show to be needed."""
+        return machines
 
     def _machines(self, X: Table, sides: Matrix, M: Matrix, routed: dict[str, Any]) -> BinaryMachines:
         """One machine for each column of `sides` (n, L); the result does not depend on the number of jobs."""
