@@ -30,6 +30,7 @@ import fivefold
 PAGE = Path(__file__).parents[1] / "docs" / "drop_in.md"
 HOME = Path(sklearn.__file__).parent
 SHARE = 0.97
+PARTS = ("gaussian_process.kernels",)  # modules of a chapter that scripts import from
 PLUGIN = """
 import pytest
 raises, warns = pytest.raises, pytest.warns
@@ -58,6 +59,9 @@ def shared() -> dict[str, list[str]]:
             names = [n for n in getattr(theirs, "__all__", dir(theirs)) if n in dir(ours) and not n.startswith("_")]
             kept = [n for n in names if getattr(getattr(ours, n), "__module__", "").startswith("fivefold")]
             found.update({folder.name: kept} if kept else {})
+    for part in PARTS:
+        ours, theirs = import_module(f"fivefold.{part}"), import_module(f"sklearn.{part}")
+        found[part] = [name for name in dir(ours) if hasattr(theirs, name) and not name.startswith("_")]
     return found
 
 
@@ -67,7 +71,8 @@ def rewritten(source: str, names: dict[str, list[str]]) -> str | None:
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.ImportFrom) or node.level or not (node.module or "").startswith("sklearn"):
             continue
-        chapter = (node.module or "").removeprefix("sklearn").split(".")[1:][:1]
+        inner = (node.module or "").removeprefix("sklearn").removeprefix(".")
+        chapter = [inner] if inner in PARTS else inner.split(".")[:1] if inner else []
         text = []
         for alias in node.names:
             whole = not chapter and alias.name in names
@@ -88,7 +93,7 @@ def run(chapters: list[str], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "suite_words.py").write_text(PLUGIN)
     (out / "suite_chapters.py").write_text(
-        CHAPTER + "\n".join(f"{c} = Chapter({c!r}, {n!r})" for c, n in names.items())
+        CHAPTER + "\n".join(f"{c} = Chapter({c!r}, {n!r})" for c, n in names.items() if c not in PARTS)
     )
     path = os.pathsep.join([str(out), *filter(None, [os.environ.get("PYTHONPATH")])])
     env = os.environ | {"PYTHONPATH": path, "MPLBACKEND": "Agg"}
@@ -107,7 +112,7 @@ def run(chapters: list[str], out: Path) -> None:
 
     files = [
         file
-        for chapter in chapters or list(names)
+        for chapter in chapters or [name for name in names if name not in PARTS]
         for file in [*(HOME / chapter).rglob("tests/test_*.py"), HOME / "tests" / f"test_{chapter}.py"]
         if file.exists()
     ]

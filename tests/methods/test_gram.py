@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import cg
 from sklearn.gaussian_process import kernels as theirs
 
+from fivefold.core.storage import memory_limits
 from fivefold.kernels import (
     RBF,
     ConstantKernel,
@@ -19,7 +20,6 @@ from fivefold.kernels import (
     WhiteKernel,
     parse,
 )
-from fivefold.kernels import gram as gram_module
 from fivefold.kernels.base import as_kernel
 from fivefold.kernels.gram import NotPositiveDefiniteError, cholesky_with_jitter
 from fivefold.kernels.low_rank import fourier_map, incomplete_cholesky, nystroem_map
@@ -62,9 +62,10 @@ def test_copies_of_one_point_have_a_factor_and_an_indefinite_matrix_has_words():
 
 
 def test_a_matrix_beyond_memory_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr(gram_module, "free_memory", lambda: 10**5)
+    monkeypatch.setattr(memory_limits, "SMALL_REQUEST", 0)
+    monkeypatch.setattr(memory_limits, "free_memory", lambda: 10**5)
     G = Gram(RBF(), X)
-    with pytest.raises(MemoryError, match=r"Gram matrix of 300 objects takes 720 kB, and 100 kB are free: at most 106"):
+    with pytest.raises(MemoryError, match=r"Gram matrix: 300 rows need about 720 kB for 1 array .*100 kB are free"):
         _ = G.matrix
     assert (G @ np.ones(300)).shape == (300,)
 

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Transformer, learned, learned_in_dtype, not_fitted_error
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
+from fivefold.core.estimators.precomputed_kernels import TakesPrecomputedKernels
 from fivefold.core.numerics.eigenpairs import EigenDecomposition, eigen, krylov_eigenpairs
 from fivefold.core.numerics.products import double_centre, product
 from fivefold.core.random_state import check_random_state
@@ -69,7 +70,7 @@ class KernelComponents:
         return self.values / (self.trace or 1.0)
 
 
-class KernelPCA(Transformer):
+class KernelPCA(TakesPrecomputedKernels, Transformer):
     """Principal components of the features behind a kernel.
 
     Parameters
@@ -186,21 +187,11 @@ class KernelPCA(Transformer):
         """Coordinates (n, k) of the training rows."""
         return self._way_back().scores
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def _fit(self, X: Table) -> None:
         n, d = X.shape
         if self.fit_inverse_transform and self._is_precomputed:
             raise ValueError("KernelPCA: Cannot fit_inverse_transform with a precomputed kernel: there are no rows")
-        if self._is_precomputed and n != d:
-            raise ValueError(f"KernelPCA: precomputed kernels of n rows with themselves are (n, n); X is ({n}, {d})")
+        self._refuse_oblong(X)
         if self.n_components is not None and self.n_components > n:
             raise ValueError(
                 f"KernelPCA: n_components={self.n_components} must be at most the number of rows; X has n_samples={n}. "
@@ -213,7 +204,8 @@ class KernelPCA(Transformer):
         means = K.mean(axis=0)
         centring = Centring(means, float(means.mean()))
         values, vectors = self._decompose(K)
-        values = _nonnegative(values, X.dtype.char)
+        trace = float(np.trace(K) - n * centring.mean)  # the sum of all eigenvalues, of which only some are known
+        values = _nonnegative(np.append(values, min(trace / n, 0.0)), X.dtype.char)[:-1]
         if self.remove_zero_eig or self.n_components is None:
             values, vectors = values[values > 0], vectors[:, values > 0]
         model = KernelComponents(
@@ -222,7 +214,7 @@ class KernelPCA(Transformer):
             centring=centring,
             values=values,
             vectors=vectors,
-            trace=float(np.trace(K) - n * centring.mean),
+            trace=trace,
             gamma=gamma,
             dtype=X.dtype,
         )

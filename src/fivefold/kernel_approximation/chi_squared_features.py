@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core._sklearn import Tags, _check_feature_names_in
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Unsupervised
-from fivefold.core.estimators.params import Count, NonNegative, Seed
+from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.numerics.arrays import like
 from fivefold.core.parallel import map_items
@@ -145,15 +145,6 @@ class SkewedChi2Sampler(FourierSampler, keywords="skewedness n_components random
     ----------
     skewedness
         what is added to every number before logarithms are taken; X must be above its negative.
-    n_components
-        number of features.
-    random_state
-        seed of the directions.
-
-    Attributes
-    ----------
-    random_weights_, random_offset_
-        directions (d, r) and phases (r,).
 
     Examples
     --------
@@ -167,8 +158,6 @@ class SkewedChi2Sampler(FourierSampler, keywords="skewedness n_components random
 
     _: KW_ONLY
     skewedness: float = 1.0
-    n_components: Count = 100
-    random_state: Seed = None
 
     card = Card(
         applications=("dimension reduction",),

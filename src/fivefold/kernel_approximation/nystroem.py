@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fivefold.core._sklearn import Tags
 from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, NonNegative, Range, Seed
+from fivefold.core.estimators.precomputed_kernels import TakesPrecomputedKernels
 from fivefold.core.numerics.arrays import like
 from fivefold.core.numerics.products import product
 from fivefold.core.random_state import check_random_state
@@ -53,7 +53,7 @@ class NystroemModel:
     normalization: Matrix  # (m, m)
 
 
-class Nystroem(Transformer):
+class Nystroem(TakesPrecomputedKernels, Transformer):
     """Features of a kernel from a random subset of the rows.
 
     Parameters
@@ -121,11 +121,6 @@ class Nystroem(Transformer):
     component_indices_ = learned("indices")
     normalization_ = learned("normalization")
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
     def _fit(self, X: Table) -> None:
         n = X.shape[0]
         if self.n_components > n:
@@ -136,8 +131,7 @@ class Nystroem(Transformer):
         indices = check_random_state(self.random_state).permutation(n)[: self.n_components]
         basis, kernel = take(X, indices), self._kernel(X.shape[1])
         if kernel is None:
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(f"Nystroem: a precomputed kernel of n rows is (n, n); X is {X.shape}")
+            self._refuse_oblong(X)
             K = basis[:, indices]
         else:
             K = kernel(basis)
@@ -147,8 +141,7 @@ class Nystroem(Transformer):
     def _kernel(self, d: int) -> Kernel | None:
         asked = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
         given = {name: value for name, value in asked.items() if value is not None}
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        if (callable(self.kernel) or precomputed) and given:
+        if (callable(self.kernel) or self._is_precomputed) and given:
             raise ValueError(
                 "Don't pass gamma, coef0 or degree to Nystroem if using a callable or precomputed kernel: functions "
                 "get their arguments from kernel_params"
@@ -156,7 +149,7 @@ class Nystroem(Transformer):
         options = self.kernel_params or {}
         if not callable(self.kernel):
             given = {**{name: options[name] for name in asked if name in options}, **given}
-        return None if precomputed else kernel_of(self.kernel, d, **given, options=options)
+        return None if self._is_precomputed else kernel_of(self.kernel, d, **given, options=options)
 
     def transform(self, X: UserTable) -> Matrix:
         """The features of each row."""

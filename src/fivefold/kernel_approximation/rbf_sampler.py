@@ -25,9 +25,24 @@ from fivefold.kernels.low_rank import FourierMap
 
 
 class FourierSampler(Transformer):
-    """Features that are cosines along random directions."""
+    """Features that are cosines along random directions.
 
-    n_components: int
+    Parameters
+    ----------
+    n_components
+        number of features.
+    random_state
+        seed of the directions.
+
+    Attributes
+    ----------
+    random_weights_, random_offset_
+        directions (d, r) and phases (r,).
+    """
+
+    _: KW_ONLY
+    n_components: Count = 100
+    random_state: Seed = None
 
     random_weights_ = learned("weights")
     random_offset_ = learned("offset")
@@ -56,15 +71,6 @@ class RBFSampler(FourierSampler, keywords="gamma n_components random_state"):
     ----------
     gamma
         exponent of the kernel exp(-gamma |x - y|^2); "scale": one over columns times variance.
-    n_components
-        number of features.
-    random_state
-        seed of the directions.
-
-    Attributes
-    ----------
-    random_weights_, random_offset_
-        directions (d, r) and phases (r,).
 
     Examples
     --------
@@ -78,8 +84,6 @@ class RBFSampler(FourierSampler, keywords="gamma n_components random_state"):
 
     _: KW_ONLY
     gamma: Literal["scale"] | NonNegative = 1.0
-    n_components: Count = 100
-    random_state: Seed = None
 
     takes = Takes(sparse=True)
     card = Card(

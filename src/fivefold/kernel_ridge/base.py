@@ -10,8 +10,9 @@ import numpy as np
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.base import Estimator, learned
+from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.precomputed_kernels import TakesPrecomputedKernels
 from fivefold.core.storage.memory_limits import refuse_square, square_fits
 from fivefold.core.types import Array, Doubles, Matrix, Table, Vector, Weights
 from fivefold.kernel_ridge.solvers.dual_system import (
@@ -56,7 +57,7 @@ class DualModel:
         return (out + self.offset).astype(X.dtype, copy=False)
 
 
-class KernelRidgeEstimator(Estimator):
+class KernelRidgeEstimator(TakesPrecomputedKernels):
     """Ridge regression in the feature space of a kernel.
 
     Parameters
@@ -109,22 +110,9 @@ class KernelRidgeEstimator(Estimator):
     solver_ = learned("solver")
     n_iter_ = learned("n_iter")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def _chosen_kernel(self, X: Table) -> Kernel:
-        n, d = X.shape
-        if self._is_precomputed and n != d:
-            raise ValueError(
-                f"{type(self).__name__}: precomputed kernels of n rows with themselves are (n, n); X is ({n}, {d})"
-            )
-        return kernel_of(self.kernel, d, self.gamma, self.degree, self.coef0, self.kernel_params)
+        self._refuse_oblong(X)
+        return kernel_of(self.kernel, X.shape[1], self.gamma, self.degree, self.coef0, self.kernel_params)
 
     def _solve(self, X: Table, Y: Doubles, w: Weights, alpha: Vector) -> tuple[Kernel, DualSolution]:
         """Dual coefficients (n, t) of targets (n, t), one strength for each."""

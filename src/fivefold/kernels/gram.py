@@ -23,13 +23,12 @@ from scipy.sparse.linalg import LinearOperator
 from fivefold.core.blas_threads import on_one_blas_thread
 from fivefold.core.numerics.cholesky import cholesky_with_least
 from fivefold.core.parallel import map_items
-from fivefold.core.storage.memory_limits import format_size, free_memory
+from fivefold.core.storage.memory_limits import refuse_square
 from fivefold.core.types import Array, Indices, Matrix, Vector
 from fivefold.kernels.base import Kernel, Objects, count
 from fivefold.kernels.elementary import float_type
 
 ROWS_PER_PRODUCT = 256  # rows of the matrix that are made, multiplied and forgotten at a time
-MEMORY_SHARE = 0.9  # of the free memory may be asked for: the rest is for what stands beside the matrix
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # added to the diagonal one after another, as shares of its mean
 
 
@@ -113,12 +112,12 @@ class Gram:
     @cached_property
     def matrix(self) -> Matrix:
         """The whole matrix, if there is memory for it."""
-        check_memory(self.n, matrices=1, itemsize=float_type(self.X).itemsize)
+        refuse_gram(self.n, float_type(self.X).itemsize / 8)
         return self.kernel(self.X)
 
     def factor(self, ridge: float | Vector = 0.0) -> Factor:
         """Cholesky factor of K + ridge I, the ridge a number or one per object; with as little jitter as it takes."""
-        check_memory(self.n, matrices=2, itemsize=float_type(self.X).itemsize)
+        refuse_gram(self.n, float_type(self.X).itemsize / 4)
         return cholesky_with_jitter(self.matrix, ridge)
 
     @cached_property
@@ -128,16 +127,10 @@ class Gram:
         return Centring(means, float(means.mean()))
 
 
-def check_memory(n: int, matrices: int = 1, itemsize: int = 8) -> None:
-    """Refuse a Gram matrix of n objects that would not fit into memory, and say what would."""
-    need, free = matrices * itemsize * n * n, free_memory()
-    if free is not None and need > MEMORY_SHARE * free:
-        most = int(np.sqrt(MEMORY_SHARE * free / (matrices * itemsize)))
-        raise MemoryError(
-            f"the Gram matrix of {n} objects{f', in {matrices} copies,' if matrices > 1 else ''} takes "
-            f"{format_size(need)}, and {format_size(free)} are free: at most {most} objects fit. Use a sample of the "
-            "rows, features from Nystroem or RBFSampler, or a method that works by rows or products"
-        )
+def refuse_gram(n: int, matrices: float = 1) -> None:
+    """Refuse Gram matrices of n objects, counted in float64, that would not fit into memory, and say what would."""
+    cure = "Use a sample, features from Nystroem or RBFSampler, or a method that works by rows or products"
+    refuse_square("the Gram matrix", n, matrices, cure)
 
 
 @on_one_blas_thread

@@ -20,7 +20,7 @@ from fivefold.kernels.algebra import Exponentiation
 from fivefold.kernels.base import Kernel, Objects, count
 from fivefold.kernels.composition import Composition, KernelLimit
 from fivefold.kernels.differences import DistanceKernel, FunctionKernel, each_pair
-from fivefold.kernels.gram import check_memory
+from fivefold.kernels.gram import refuse_gram
 from fivefold.kernels.inner_product import Polynomial, Sigmoid
 from fivefold.kernels.named_kernels import AdditiveChiSquared, PairwiseKernel
 from fivefold.kernels.radial import ExpSineSquared
@@ -58,7 +58,7 @@ def check_positive_definite(kernel: Kernel | Callable[[Any, Any], float], X: Obj
     not a kernel: a Gram matrix of these 2 objects has the eigenvalue -1.85, and 1 of 2 are negative
     """
     n = count(X)
-    check_memory(n, matrices=2)
+    refuse_gram(n, 2)
     if isinstance(kernel, Kernel):
         K = np.asarray(kernel(X), dtype=np.float64)
     else:

@@ -32,13 +32,14 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card, SearchRange
+from fivefold.core.storage.memory_limits import refuse_square
 from fivefold.core.types import Array, Doubles, Matrix, Table, Target, UserTable, Weights
 from fivefold.kernels.row_cache import SparseRows, VectorRows
 from fivefold.optim.losses.margin_losses import LogLoss, MarginLoss, ProbitLoss
 from fivefold.svm.support.expansion import KernelChoice
 from fivefold.svm.support.kernel_estimator import Finite, Gamma, kernel_width
 
-MAX_ROWS = 20_000  # the Gram matrix and its factor take 16 n^2 bytes: 6 GiB
+ARRAYS_OF_A_FIT = 3  # n x n: the Gram matrix, the Newton matrix and its factor
 MIN_CURVATURE = 1e-12  # of a loss, as a share of its weight
 MIN_STEP = 1e-8  # of the line search
 LINKS: dict[str, MarginLoss] = {"logit": LogLoss(), "probit": ProbitLoss()}
@@ -130,11 +131,7 @@ class KernelLogisticRegression(Classifier):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         n, K = X.shape[0], len(self.classes_)
-        if n > MAX_ROWS:
-            raise ValueError(
-                f"KernelLogisticRegression: {n} rows need {16 * n**2 / 2**30:.0f} GiB for the Gram matrix and its "
-                f"factor; it takes at most {MAX_ROWS}. Take SVC, or fit to a sample of the rows"
-            )
+        refuse_square(type(self).__name__, n, ARRAYS_OF_A_FIT, "Take SVC, or fit to a sample of the rows")
         # the width of the kernel depends on the weights of the rows, not on those of classes: there are none here
         kernel = KernelChoice(self.kernel, kernel_width(self.gamma, X, w), float(self.coef0), int(self.degree))
         source = (SparseRows if issparse(X) else VectorRows).of(kernel.rule, X, np.dtype(np.float64))

@@ -95,6 +95,6 @@ def refuse_square(owner: str, n: int, arrays: float, cure: str) -> None:
     needed, free = arrays * 8.0 * n * n, free_memory()
     if free is not None:
         raise MemoryError(
-            f"{owner}: {n} rows need about {format_size(needed)} for {arrays:g} arrays of {n} x {n} numbers, and "
-            f"{format_size(free)} are free. {cure}"
+            f"{owner}: {n} rows need about {format_size(needed)} for {arrays:g} array{'s' if arrays != 1 else ''} of "
+            f"{n} x {n} numbers, and {format_size(free)} are free. {cure}"
         )
