@@ -51,7 +51,7 @@ def speed(case: Case, *, quick: bool = False, repeats: int = 5) -> Row:
         ratios = {name: timings[name].median / timings[OURS].median for name in calls if name != OURS}
         rival = min(ratios, key=lambda name: ratios[name])
         row = {
-            "size": f"{data.X.shape[0]:,} x {data.X.shape[1]:,}" + (f", {case.note}" if case.note else ""),
+            "size": " x ".join(f"{n:,}" for n in data.X.shape) + (f", {case.note}" if case.note else ""),
             "seconds": {name: timing.median for name, timing in timings.items()},
             "repeats": {name: timing.repeats for name, timing in timings.items()},
             "rival": rival,

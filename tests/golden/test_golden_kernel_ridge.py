@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.interpolate import make_smoothing_spline
+from scipy.interpolate import RBFInterpolator, make_smoothing_spline
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from fivefold.decomposition import PCA, KernelPCA
@@ -111,6 +111,9 @@ def test_smoothing_splines_run_from_the_targets_to_the_least_squares_line():
     plane = np.linalg.lstsq(np.column_stack([np.ones(60), X]), Y, rcond=None)[0]
     assert_allclose(SmoothingSpline(1e9).fit(X, Y).predict(X), plane[0] + X @ plane[1:], atol=1e-6)
     assert_allclose(SmoothingSpline(1e-12).fit(X, Y).predict(X), Y, atol=1e-6)
+    surface = SmoothingSpline(0.1).fit(X, Y)
+    cubes = RBFInterpolator(X, Y, kernel="cubic", degree=1, smoothing=12 * surface.penalty_)
+    assert_allclose(surface.predict(X + 0.1), cubes(X + 0.1), rtol=1e-8)
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])

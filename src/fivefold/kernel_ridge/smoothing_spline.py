@@ -7,7 +7,7 @@
 In one column f is the natural cubic spline with a knot at each row; in several the same radial functions give a surface
 that is rotated with its columns. Straight lines and planes cost nothing: as gamma grows, f becomes the least-squares
 plane, and as it shrinks f meets every target. It is ridge regression with a kernel that is positive definite for
-coefficients orthogonal to T, which are written a = Q_2 z with an orthonormal basis Q_2 of them.
+coefficients orthogonal to T; reflections that turn T into the first axes leave such coefficients in the others.
 
 Reinsch (1967); Duchon (1977); Poggio & Girosi (1990), where radial basis functions come from.
 """
@@ -17,20 +17,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg import cho_solve, lapack
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.blas_threads import on_one_blas_thread
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Positive
 from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.numerics.cholesky import cholesky
 from fivefold.core.registry import Card, SearchRange
 from fivefold.core.storage.memory_limits import refuse_square
 from fivefold.core.types import Array, Doubles, Matrix, Table, Target, UserTable, Weights
 from fivefold.spatial.distances import squared_distances
 
 ROWS_PER_BLOCK = 1024  # rows that are predicted at a time
-ARRAYS_OF_A_FIT = 5  # n x n: distances, the basis of the coefficients, products of both, the factor
+ARRAYS_OF_A_FIT = 4  # n x n: distances, their products with reflections, the factor
 RANK_ROUNDING = 1e-10  # singular values of T below this share of the largest are linear dependence of columns
 
 
@@ -119,13 +120,8 @@ class SmoothingSpline(Regressor):
         Y = np.asarray(y, dtype=np.float64).reshape(n, -1)
         left, values, right = np.linalg.svd(root * _plane(Z), full_matrices=False)
         rank = int((values > RANK_ROUNDING * values[0]).sum())
-        free = qr(left[:, :rank])[0][:, rank:]  # (n, n - rank), orthogonal to weighted planes
         A = root * _radial(Z, Z) * root.T
-        a = np.zeros_like(Y)
-        if free.shape[1]:
-            inner = free.T @ A @ free
-            inner.flat[:: len(inner) + 1] += self.alpha
-            a = free @ cho_solve(cho_factor(inner, overwrite_a=True), free.T @ (root * Y))
+        a = _restricted_solution(A, left[:, :rank], root * Y, float(self.alpha))
         rest = root * Y - A @ a - self.alpha * a
         plane = right[:rank].T @ ((left[:, :rank].T @ rest) / values[:rank, None])
         penalty = float(self.alpha) * scale**3
@@ -137,10 +133,39 @@ class SmoothingSpline(Regressor):
         return self.model_(X).astype(X.dtype, copy=False)
 
 
+def _restricted_solution(A: Doubles, planes: Doubles, Y: Doubles, alpha: float) -> Doubles:
+    """a orthogonal to the planes (n, q) with (A + alpha) a = Y up to planes.
+
+    Reflections turn the planes into the first q axes, at a cost of n^2 q: the others are a basis of what is left.
+    """
+    n, q = planes.shape
+    out = np.zeros_like(Y)
+    if n == q:
+        return out
+    reflectors, factors, _, _ = lapack.dgeqrf(np.asfortranarray(planes))
+
+    def reflected(M: Doubles, side: str, transposed: bool) -> Doubles:
+        size = int(lapack.dormqr(side, "T" if transposed else "N", reflectors, factors, M, -1)[1][0])
+        found: Doubles = lapack.dormqr(side, "T" if transposed else "N", reflectors, factors, M, size)[0]
+        return found
+
+    inner = np.ascontiguousarray(reflected(reflected(A, "L", True), "R", False)[q:, q:])
+    inner.flat[:: n - q + 1] += alpha
+    if cholesky(inner) != 0:  # alpha is below rounding
+        raise ValueError(
+            f"SmoothingSpline: alpha={alpha:g} is too small for these rows, of which some repeat: raise it"
+        )
+    out[q:] = cho_solve((inner.T, False), reflected(Y, "L", True)[q:], check_finite=False)
+    return np.ascontiguousarray(reflected(out, "L", False))
+
+
 def _radial(Z: Matrix, knots: Matrix) -> Doubles:
     """|z - z_i|^3 / 12."""
-    R = np.sqrt(np.maximum(squared_distances(Z, knots), 0.0))
-    return np.asarray(R**3 / 12.0)
+    squares = np.maximum(squared_distances(Z, knots), 0.0)
+    cubes = np.sqrt(squares)
+    cubes *= squares
+    cubes /= 12.0
+    return np.asarray(cubes)
 
 
 def _plane(Z: Matrix) -> Doubles:
