@@ -128,7 +128,7 @@ class KernelRanker(
         rows = TrainingRows.of(name, training.kernel, D, np.arange(P), None, 0.0)
         bound = np.asarray(self.C * pairs.weight, dtype=np.float64)
         dual = KernelDual(np.ones(P), np.zeros(P), bound, equality=False)
-        found = minimise_dual(dual, rows.source(), tol=float(self.tol), max_iter=-1)
+        found = minimise_dual(dual, rows.source(), tol=float(self.tol))
         support = np.flatnonzero(found.b)
         return self._kernel_sum(
             KernelSum, rows, np.arange(P), support, found.b[None, support], intercept=np.zeros(1),

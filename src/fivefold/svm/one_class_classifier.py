@@ -126,7 +126,7 @@ class OneClassSVMClassifier(
         with step_reports(self, "class", K, X) as monitor:
             for k in range(K):
                 rows = np.flatnonzero(y == k)
-                one = self._options().solve(quantile_support(float(self.nu), s[rows]), training.source(rows))
+                one = self._options().solver(training.source(rows)).minimise(quantile_support(float(self.nu), s[rows]))
                 found.append(one)
                 total = float(one.b.sum())
                 coef[k, rows], boundary[k] = one.b / total, -float(one.offsets.mean()) / total
