@@ -30,6 +30,7 @@ from fivefold.study.tables.task import Task
 
 PORTFOLIO_SIZE = 20  # learners of a study that names none, baselines included
 BLEND_NAME = "Blend"
+CODED_SUFFIX = " (codes)"  # of the name of a learner that gets categories as codes
 MANY_LEVELS = 5  # of a category: codes of fewer levels and sets of them are split alike
 STRONG_LEARNERS = (  # how names begin, strongest first: the order in which a budget of time is spent on them
     "HistGradientBoosting",
@@ -112,6 +113,11 @@ class Learner:
     def scales_target(self) -> bool:
         """Is it fitted to a standardised target? Estimators of the user are used as they are."""
         return self.prototype is None and self.method.card.scaled_target
+
+    @property
+    def twin(self) -> str:
+        """The name of the same learner that gets categories as they are; its own if it does."""
+        return self.name.removesuffix(CODED_SUFFIX) if self.coded else self.name
 
     @property
     def growth(self) -> float | None:
@@ -287,8 +293,7 @@ def _with_coded_twin(learner: Learner, data: Data) -> list[Learner]:
     many = any(column.kind == "category" and column.distinct >= MANY_LEVELS for column in data.columns)
     if not many or not learner.name.startswith(STRONG_LEARNERS[0]):
         return [learner]
-    name = f"{learner.name} (codes)"
-    return [learner, replace(learner, method=replace(learner.method, name=name), coded=True)]
+    return [learner, replace(learner, method=replace(learner.method, name=learner.name + CODED_SUFFIX), coded=True)]
 
 
 def _interleave_chapters(portfolio: list[Method]) -> list[Method]:

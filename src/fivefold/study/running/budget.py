@@ -74,7 +74,7 @@ def fit_to_budget(
         return plan
     usual, limit = plan, max(BUDGET_SHARE * budget - spent - closing, MIN_FIT_SHARE * budget)
     plan = _spend_first(plan, limit, untimed)
-    waiting = any(plan.strength(learner) for learner in plan.learners if learner.name in untimed)
+    waiting = _strong_wait(plan, untimed)
     if not waiting:
         plan = _with_more_settings(plan, limit, TUNING_ROUNDS[: TUNING_ROUNDS.index(MAX_SETTINGS) + 1])
     if (
@@ -108,8 +108,8 @@ def drawing_seconds(start_seconds: float, budget: float) -> float:
 
 def _spend_first(plan: Plan, limit: float, untimed: Collection[str]) -> Plan:
     """Learners with their defaults, and a few settings of the strongest: the most thorough design that has room."""
-    waiting = any(plan.strength(learner) for learner in plan.learners if learner.name in untimed)
-    for options in list(_designs(plan))[1 if waiting else 0 :] or list(_designs(plan)):
+    designs = list(_designs(plan))
+    for options in designs[1:] if len(designs) > 1 and _strong_wait(plan, untimed) else designs:
         wanted = _replan(plan, replace(options, own_draws={}, draws=1))
         steps = list(_first_steps(wanted, limit, untimed))
         bought = _buy(wanted, steps, limit)
@@ -123,6 +123,11 @@ def _spend_first(plan: Plan, limit: float, untimed: Collection[str]) -> Plan:
     }
     own = {learner.name: len(learner.settings) for learner in bought.values()}
     return _replan(wanted, replace(wanted.options, own_draws=own, without={**wanted.options.without, **lost}))
+
+
+def _strong_wait(plan: Plan, untimed: Collection[str]) -> bool:
+    """Are there strong learners that were not timed?"""
+    return any(plan.strength(learner) for learner in plan.learners if learner.name in untimed)
 
 
 def _designs(plan: Plan) -> Iterator[Options]:
@@ -147,7 +152,8 @@ def _first_steps(plan: Plan, limit: float, untimed: Collection[str]) -> Iterator
     cheap = [x for x in by_cost if cost[x.name] <= CHEAP_SHARE * limit]
     strong = [x for x in by_cost if plan.strength(x) and x not in cheap]
     weak = [x for x in by_cost if not plan.strength(x) and x not in cheap]
-    searches = [first.with_draws(draws, plan.seed) for draws in TUNING_ROUNDS[:EARLY_ROUNDS] if first.space]
+    rounds = () if _strong_wait(plan, untimed) else TUNING_ROUNDS[:EARLY_ROUNDS]
+    searches = [first.with_draws(draws, plan.seed) for draws in rounds if first.space]
     if cost[first.name] > MAX_FIRST_SHARE * limit:
         yield from (*cheap, *strong, first, *searches, *weak)
     else:

@@ -118,23 +118,31 @@ def measure_costs(
     """
     light = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
     single = [learner for learner in plan.learners if not learner.members]
+    names = {learner.name for learner in single}
+    timed_as = {one.name: one.twin if one.twin in names else one.name for one in single}  # a twin takes as long
+    alone = [learner for learner in single if timed_as[learner.name] == learner.name]
     costs, untimed, strongest = dict[str, FitCost](), set[str](), strongest_learner(plan)
 
     def tasks() -> Iterator[tuple[MeasureTask, float]]:
-        for learner in sorted(single, key=lambda one: (one is not strongest, one.costly, -plan.strength(one))):
+        for learner in sorted(alone, key=lambda one: (one is not strongest, one.costly, -plan.strength(one))):
             if learner is strongest or learner.baseline or clock() < ends_at:
                 yield MeasureTask(try_measure, light, learner), MAX_PROBE_SECONDS
             else:
                 untimed.add(learner.name)
-                tick(learner.name)
+                done(learner.name)
+
+    def done(name: str) -> None:
+        for one, timed in timed_as.items():
+            if timed == name:
+                tick(one)
 
     for ended in workers.run(tasks()):
         name = ended.task.learner.name
         if ended.value is not None:
             costs[name] = ended.value
-        tick(name)
-    ordered = {learner.name: costs[learner.name] for learner in single if learner.name in costs}
-    return MeasuredCosts(ordered, frozenset(untimed))
+        done(name)
+    ordered = {name: costs[timed] for name, timed in timed_as.items() if timed in costs}
+    return MeasuredCosts(ordered, frozenset(name for name, timed in timed_as.items() if timed in untimed))
 
 
 def strongest_learner(plan: Plan) -> Learner | None:
