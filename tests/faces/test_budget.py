@@ -1,6 +1,5 @@
 """What a study costs by forecast, and how a budget of time is spent; no result depends on the clock."""
 
-import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -306,13 +305,12 @@ def test_a_setting_that_takes_very_long_is_not_waited_for(monkeypatch):
 
     def timed(plan, learner, setting, rows, size):
         fits.append(dict(setting))
-        while setting and len(fits) < 10_000:  # an interruption ends it
-            time.sleep(0.001)
+        while setting and len(fits) < 10_000_000:  # an interruption ends it
             fits.append(dict(setting))
         return TimedFit(size, 0.0, 0.01)
 
     monkeypatch.setattr(costs_module, "time_one_fit", timed)
-    monkeypatch.setattr(costs_module, "MAX_SETTING_SECONDS", 0.05)
+    monkeypatch.setattr(costs_module, "MAX_SETTING_SECONDS", 0.2)
     found = costs_module.measure_cost(plan, plan.learners[0])
-    assert found.others == pytest.approx(costs_module.UNFINISHED_FACTOR * 5)
-    assert len(fits) < 10_000
+    assert found.others == pytest.approx(costs_module.UNFINISHED_FACTOR * 20)
+    assert len(fits) < 10_000_000

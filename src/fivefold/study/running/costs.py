@@ -34,9 +34,11 @@ from fivefold.study.running.pipelines import build_pipeline
 SAMPLE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
 ENOUGH_SECONDS = 0.5  # once a fit takes this long, no larger sample is timed
 MAX_OTHERS_SECONDS = 0.25  # other settings are timed on the largest sample that the defaults took no longer for
-MIN_OTHERS_SECONDS = 0.02  # where the defaults take less on that sample, other settings are timed on the smallest only
-MORE_OTHERS_SECONDS = 0.1  # while all other settings together took less, one more is timed
-MAX_SETTING_SECONDS, UNFINISHED_FACTOR = 0.5, 20.0  # a setting is timed no longer, and then taken to need this multiple
+MIN_OTHERS_SECONDS = 0.02  # where they took less, and for ensembles, the smallest sample is enough
+MORE_OTHERS_SECONDS = 0.03  # while all other settings together took less, one more is timed
+MAX_SETTING_SECONDS, MAX_SETTING_RATIO = 1.0, 10.0  # a setting is interrupted after these seconds of the processor, or
+# this multiple of the time of the defaults, whichever is more
+UNFINISHED_FACTOR = 5.0  # a setting that was interrupted is taken to need this multiple of the time it had
 TIMED_SETTINGS, USUAL_OTHERS = 2, 1.5  # settings timed besides the defaults; their time over that of these if not timed
 MAX_FIXED_SHARE = 0.5  # of the time on the largest sample: small times are noisy, and tables are larger
 MAX_NAME_LETTERS = 40  # of a learner's name in the forecast
@@ -140,13 +142,15 @@ def _cost_of_others(plan: Plan, learner: Learner, rows: np.ndarray, timed: Seque
     quick = [one for one in timed if one.fit <= MAX_OTHERS_SECONDS]
     if not quick:
         return USUAL_OTHERS
-    ratios, smallest, largest, start = list[float](), timed[0], quick[-1], time.perf_counter()
+    ratios, smallest, start = list[float](), timed[0], time.perf_counter()
+    grows_alike = learner.method.chapter == "ensemble" or quick[-1].fit <= MIN_OTHERS_SECONDS
+    largest = smallest if grows_alike else quick[-1]
     for setting in (*short, *learner.settings[1:]):
         if len(ratios) >= len(short) and time.perf_counter() - start > MORE_OTHERS_SECONDS:
             break
         ratio = _time_ratio(plan, learner, setting, rows, smallest)
         # a weak penalty may take a hundred times as long
-        if smallest is not largest and largest.fit > MIN_OTHERS_SECONDS and ratio * largest.fit <= ENOUGH_SECONDS:
+        if largest is not smallest and ratio * largest.fit <= ENOUGH_SECONDS:
             ratio = _time_ratio(plan, learner, setting, rows, largest)
         ratios.append(ratio)
     return float(np.mean(ratios))
@@ -154,7 +158,7 @@ def _cost_of_others(plan: Plan, learner: Learner, rows: np.ndarray, timed: Seque
 
 def _time_ratio(plan: Plan, learner: Learner, setting: Setting, rows: np.ndarray, defaults: TimedFit) -> float:
     """The time of a setting over that of the defaults; a multiple of the limit if it is not done by then."""
-    limit = max(MAX_SETTING_SECONDS, 2 * defaults.fit)
+    limit = max(MAX_SETTING_SECONDS, MAX_SETTING_RATIO * defaults.fit)
     try:
         with interruption_after(limit):
             return time_one_fit(plan, learner, setting, rows, defaults.rows).fit / defaults.fit
@@ -164,7 +168,7 @@ def _time_ratio(plan: Plan, learner: Learner, setting: Setting, rows: np.ndarray
 
 @contextmanager
 def interruption_after(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError after this long; without effect outside the main thread, and where there is no such timer."""
+    """Raise TimeoutError after this much time of the processor; outside the main thread, and on Windows, never."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
@@ -172,13 +176,13 @@ def interruption_after(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def forecast_cost(plan: Plan, jobs: int | None = None) -> CostForecast:
