@@ -186,7 +186,7 @@ def test_every_call_in_docstrings_that_draws_is_given_a_seed():
             names = {key: (module, key) for key in vars(module)}
             for example in test.examples:
                 names = imported(ast.parse(example.source), names)
-                place = test.lineno + example.lineno
+                place = (test.lineno or 0) + example.lineno
                 wrong += [said(path, call, place) for call in without_seed(example.source, names)]
     assert not wrong, "\n".join(wrong)
 

@@ -83,7 +83,9 @@ def test_the_hinge_without_constraints_has_the_minimum_of_the_dual():
     assert machine.duality_gap_[0] <= 1e-6 * value
     descent = minimize(risk, np.append(w, b) + 0.01, method="Nelder-Mead", options={"maxiter": 4000, "fatol": 1e-12})
     assert value <= descent.fun * (1 + 1e-6)
-    hinge = LinearSVC(C=0.7, loss="hinge", intercept_scaling=1e3, tol=1e-8, max_iter=100_000).fit(X, TWO)
+    hinge = LinearSVC(C=0.7, loss="hinge", intercept_scaling=1e3, tol=1e-8, max_iter=100_000, random_state=0).fit(
+        X, TWO
+    )
     assert_allclose(hinge.coef_[0], w, rtol=1e-2, atol=1e-3)
 
 

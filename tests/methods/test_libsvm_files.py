@@ -47,7 +47,7 @@ def test_every_back_end_has_the_same_objective_and_the_file_the_same_machine(tmp
     """A-135: our descent, a solver of quadratic programs, and LIBSVM inside scikit-learn."""
     sign, K = np.where(TWO > 0, 1.0, -1.0), np.exp(-0.3 * np.square(X[:, None] - X).sum(axis=2))
     ours = SVC(gamma=0.3, C=2.0, tol=1e-8).fit(X, TWO)
-    theirs = RivalSVC(gamma=0.3, C=2.0, tol=1e-8).fit(X, TWO)
+    theirs = RivalSVC(gamma=0.3, C=2.0, tol=1e-8, random_state=0).fit(X, TWO)
     program = solve_qp(np.outer(sign, sign) * K, -np.ones(90), sign[None], np.zeros(1), None, None, 0.0, 2.0)
 
     def objective(multipliers):

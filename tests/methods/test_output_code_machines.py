@@ -28,7 +28,7 @@ def test_the_code_of_all_pairs_counts_the_votes_of_pairs():
     M = np.zeros((4, 6))
     for p, (i, j) in enumerate(pairs):
         M[i, p], M[j, p] = 1, -1
-    code = OutputCodeClassifier(SVC(), code=M, decoding="hamming").fit(X, y)
+    code = OutputCodeClassifier(SVC(), code=M, decoding="hamming", random_state=0).fit(X, y)
     votes = OneVsOneClassifier(SVC()).fit(X, y)
     scores = votes.decision_function(X)
     clear = np.sort(np.round(scores), axis=1)
