@@ -19,7 +19,7 @@ from fivefold.kernels.base import Objects, count
 from fivefold.kernels.elementary import ConstantKernel, WhiteKernel
 from fivefold.kernels.radial import RBF
 
-STUDY_EVIDENCE_ROWS = 200  # in a study: more change the widths little, and the search takes longer
+STUDY_EVIDENCE_ROWS = 300  # in a study: more change the widths little, 200 are not always enough
 HEIGHTS, WIDTHS, NOISE = (1e-3, 1e3), (0.1, 1e3), (1e-4, 10.0)  # bounds of the kernels with names
 
 KernelParameter = Annotated[Any, IsKernel()]  # of any library
