@@ -86,6 +86,11 @@ def run_team(loop: Callable[..., Any], *args: Any, size: int) -> Any:  # whateve
         return _Team(loop, team, args).run(size)
 
 
+def are_whole(w: Weights) -> bool:
+    """Are all of these numbers whole? Without an array as long as they are."""
+    return all(map_parts(lambda lo, hi: bool((w[lo:hi] == np.rint(w[lo:hi])).all()), len(w)))
+
+
 def column_blocks(X: Table, w: Weights, lo: int, hi: int) -> Iterator[tuple[Doubles, Doubles]]:
     """Blocks of rows lo..hi with points in columns, float64: Z (d, m) and their weights (m,).
 

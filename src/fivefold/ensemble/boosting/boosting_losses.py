@@ -96,7 +96,7 @@ def weighted_quantile(x: Array, w: Weights, q: float, *, between: bool = True) -
 
 
 def _mean(y: Target, w: Weights) -> Array:
-    return np.atleast_1d(np.average(y, weights=w))
+    return np.atleast_1d(float(w @ y) / float(w.sum()))  # without an array as long as the table
 
 
 def _log_mean(y: Target, w: Weights) -> Array:

@@ -13,10 +13,10 @@ import numpy as np
 
 from fivefold.core.chunks.chunked_array import Rows
 from fivefold.core.chunks.shards import Shards
-from fivefold.core.types import Array, Codes, Doubles, Indices, Mask, Matrix, Target, Weights
+from fivefold.core.types import Array, Codes, Doubles, Mask, Matrix, Target, Weights
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
 from fivefold.partition.growers.histogram_grower import HistogramGrower, HistogramLimits, HistogramTree
-from fivefold.partition.growers.sharded_growth import Cuts, Growth, HistogramShard, ShardedGrower
+from fivefold.partition.growers.sharded_growth import Growth, HistogramShard, ShardedGrower, ShardState
 from fivefold.partition.histograms.bins import Allocation, Bins
 
 PROGRESS_ROWS = 4096  # rows whose loss the progress line shows: a sample, so that showing it costs little
@@ -133,7 +133,7 @@ class SharedRows:
         self.shards.close()
 
 
-class RowsOfWorker(LocalRows):
+class RowsOfWorker(ShardState, LocalRows):
     """The rows of one worker, who is told what to do with them."""
 
     grower: HistogramShard
@@ -151,15 +151,6 @@ class RowsOfWorker(LocalRows):
         if k == 0:
             self.update_gradients()
         return self.grower.extents(self.g[k], self.h[k], self.repeats)
-
-    def root(self, terms: Doubles) -> tuple[Indices, Indices]:
-        return self.grower.root(terms)
-
-    def histograms(self, nodes: Indices) -> Indices:
-        return self.grower.histograms(nodes)
-
-    def divide(self, cuts: Cuts) -> tuple[Indices, Indices]:
-        return self.grower.divide(cuts)
 
     def settle(self, growth: Growth, k: int, value: Array) -> None:
         self.grower.settle(growth)

@@ -30,6 +30,7 @@ from fivefold.core.chunks.chunked_array import (
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
+from fivefold.core.parallel import are_whole
 from fivefold.core.types import Codes, Doubles, Indices, Mask, Matrix, Rng, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
@@ -159,7 +160,7 @@ class _HistogramRounds:
         self.builder = BoostedTreesBuilder(self.bins, base, earlier)
         self.first = 0 if earlier is None else earlier.rounds
         count = float(rows.w.sum())
-        repeated = bool((rows.w == np.rint(rows.w)).all() and count <= MAX_ROWS)
+        repeated = are_whole(rows.w) and count <= MAX_ROWS
         settings = GrowthSettings(
             bins=self.bins,
             limits=limits,

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from scipy.sparse import hstack
 
+from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Range
@@ -71,6 +72,7 @@ class SampleDraws:
     bag: Bag | None  # None: every tree has all rows
     count: int  # rows per sample
     rows: Indices | None = None  # positions, in the table given, of the rows to draw from; None for all
+    in_chunks: bool = False  # rows of a table in chunks are drawn when it is read, and not remembered
 
     def of(self, i: int) -> Indices:
         """How often each row is in the sample of tree i; only with a bag."""
@@ -158,7 +160,7 @@ class ForestMethods(WarmStart, MemberSequence):
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         mixed_into: Any = super()  # of the class it is mixed into
         mixed_into.fit(X, y, sample_weight)
-        if (rows := kept_rows(sample_weight)) is not None:
+        if source_of(X) is None and (rows := kept_rows(sample_weight)) is not None:
             self.model_ = self._with_idle_rows(X, rows)
         return self
 
@@ -255,6 +257,10 @@ class ForestMethods(WarmStart, MemberSequence):
     def estimators_samples_(self) -> list[Indices]:
         """The rows of each tree, by their position in the table given; rows drawn twice are listed twice."""
         trees, draws = self.model_.trees, self.model_.draws
+        if draws.in_chunks:
+            raise AttributeError(
+                f"{type(self).__name__} has no 'estimators_samples_': the samples of a table in chunks are not kept"
+            )
         whole = np.ones(trees.rows[0], dtype=np.int64)
         each = (whole if draws.bag is None else draws.of(i) for i in range(len(trees)))
         return [sampled_rows(counts, draws.rows).astype(np.int32) for counts in each]

@@ -9,10 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.metrics import r2_score
 
+from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import class_weights
-from fivefold.core.types import Array, Codes, Labels, Matrix, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Codes, Doubles, Labels, Matrix, Table, Target, UserTable, Weights
 from fivefold.ensemble.forests.base import Forest, ForestMethods, MaxSamples, OobScore
+from fivefold.ensemble.forests.chunked_forest import grow_chunked_forest
+from fivefold.ensemble.forests.sampled_rows import whole_table
 from fivefold.ensemble.members.bootstrap_bag import oob_attribute
 from fivefold.ensemble.members.warm_start import EarlierFit, ForestTree
 from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
@@ -43,6 +46,15 @@ class SupervisedForest(ForestMethods):
 
     oob_score_ = oob_attribute("oob.score")
     _oob_answers = oob_attribute("oob.answers")
+
+    def _whole_table(self, X: Any, y: Any, w: Any, earlier: EarlierFit | None) -> tuple[Table, Target, Weights] | None:
+        """The rows of a table in chunks as arrays, where they fit into memory; None where they do not."""
+        whole = whole_table(X, y, w)
+        if whole is None and earlier is not None:
+            raise ValueError(
+                f"{type(self).__name__}: warm_start=True continues on a table in memory only; fit anew to the chunks"
+            )
+        return whole
 
 
 @dataclass(eq=False, repr=False)
@@ -100,7 +112,15 @@ class BaseForestClassifier(SupervisedForest):
         """Class weights decide which rows are drawn, not how many: they are kept separate."""
         return w
 
+    def _class_factors(self, weight: Doubles) -> None:
+        """Likewise for a table in chunks."""
+
     def _fit(self, X: Table, y: Target, w: Weights, earlier: EarlierFit | None = None) -> None:
+        if is_chunked(X):
+            if (whole := self._whole_table(X, y, w, earlier)) is None:
+                self.model_ = grow_chunked_forest(self, X, y, w, len(self.classes_))
+                return
+            X, y, w = whole
         each = (self.classes_,) if y.ndim == 1 else tuple(self.classes_)
         rule, balanced, factors, codes = self.class_weight, False, None, y.reshape(len(y), -1)
         if isinstance(rule, str) and rule == "balanced_subsample":
@@ -179,6 +199,11 @@ class BaseForestRegressor(SupervisedForest):
     monotonic_cst: Any = None  # anything that becomes an array
 
     def _fit(self, X: Table, y: Target, w: Weights, earlier: EarlierFit | None = None) -> None:
+        if is_chunked(X):
+            if (whole := self._whole_table(X, y, w, earlier)) is None:
+                self.model_ = grow_chunked_forest(self, X, y, w, 0)
+                return
+            X, y, w = whole
         self._fit_trees(X, NumberTarget.of(y, w, self.criterion, type(self).__name__), w, earlier)
 
     def predict(self, X: UserTable) -> Array:

@@ -9,7 +9,7 @@ the cuts of at most MAX_WIDTH nodes and sends a histogram for each. The books ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -150,11 +150,24 @@ class HistogramShard(HistogramGrower):
         return self.state.tables[: len(wanted), :used][wanted == 1]
 
 
-class ShardedGrower(HistogramGrower):
-    """Grows trees of the rows of states that have a HistogramShard each.
+class ShardState:
+    """What a worker does for a ShardedGrower; a class with `extents(tree)`, which tells of the gradients of a tree."""
 
-    Their methods are `extents(tree)`, `root(terms)`, `histograms(nodes)` and `divide(cuts)`.
-    """
+    grower: HistogramShard
+
+    def root(self, terms: Doubles) -> tuple[Indices, Indices]:
+        """See HistogramShard, as for the next two."""
+        return self.grower.root(terms)
+
+    def histograms(self, nodes: Indices) -> Indices:
+        return self.grower.histograms(nodes)
+
+    def divide(self, cuts: Cuts) -> tuple[Indices, Indices]:
+        return self.grower.divide(cuts)
+
+
+class ShardedGrower(HistogramGrower):
+    """Grows trees of the rows of ShardStates."""
 
     def __init__(
         self,
@@ -171,11 +184,11 @@ class ShardedGrower(HistogramGrower):
         super().__init__(bins, none, limits, signs, interaction_sets, max_count=max_count, rows_elsewhere=rows)
         self.shards = shards
 
-    def grow_tree(self, k: int, seed: int) -> HistogramTree:
-        """Tree k of a round, from gradients that the states know."""
+    def grow_tree(self, which: Any, seed: int) -> HistogramTree:
+        """The tree of gradients that the states know; `which` tells them of what tree they are."""
         state, shards = self.state, self.shards
         tree = state.tree
-        set_units(tree.terms, np.array(shards.call("extents", k)))
+        set_units(tree.terms, np.array(shards.call("extents", which)))
         totals, tables = zip(*shards.call("root", tree.terms.copy()), strict=True)
         self._sums = totals, sum(tables)
         tree.counters[SEED] = seed

@@ -24,6 +24,7 @@ Allocation: TypeAlias = Callable[[tuple[int, ...], Any], Any]  # makes an array 
 MISSING_BIN = 255
 COLUMNS_PER_WORD = 8  # one byte per column; histograms of this many columns fit the first-level cache
 EDGE_SAMPLE_ROWS = 200_000  # rows: edges are computed from a sample of at most this many
+MAX_SHUFFLED_ROWS = 2**24  # rows whose numbers are shuffled to draw the sample; of more, a few may be drawn twice
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,12 @@ def find_bins(X: Table, w: Weights, max_bins: int, categorical: Mask, rng: Rng) 
     some: Any = slice(None)
     weights = None if (w == w[0]).all() else w
     if n > EDGE_SAMPLE_ROWS:
-        share = None if weights is None else w / w.sum()
-        some, weights = np.sort(rng.choice(n, EDGE_SAMPLE_ROWS, replace=share is not None, p=share)), None
+        some, weights = _edge_sample(n, weights, rng), None
 
     seen: Any = X
     if is_chunked(X):
-        seen, levels = rows_at(X, np.arange(n)[some]), _chunk_levels(X, w, categorical)
+        at = np.arange(n) if n <= EDGE_SAMPLE_ROWS else some
+        seen, levels = rows_at(X, at), _chunk_levels(X, w, categorical)
         some = slice(None)
 
     def column(f: int) -> tuple[Array, Codes, int]:
@@ -112,6 +113,15 @@ def find_bins(X: Table, w: Weights, max_bins: int, categorical: Mask, rng: Rng) 
 
     edges, place, sizes = zip(*map_items(column, d), strict=True)
     return Bins(edges, place, np.array(sizes, dtype=np.int64), np.asarray(categorical, dtype=bool))
+
+
+def _edge_sample(n: int, w: Weights | None, rng: Rng) -> Indices:
+    """Some of n rows, increasing, drawn by weight."""
+    if w is not None:
+        return np.sort(rng.choice(n, EDGE_SAMPLE_ROWS, p=w / w.sum()))
+    if n > MAX_SHUFFLED_ROWS:
+        return np.unique(rng.randint(n, size=EDGE_SAMPLE_ROWS))
+    return np.sort(rng.choice(n, EDGE_SAMPLE_ROWS, replace=False))
 
 
 def _edges(x: Array, w: Weights | None, max_bins: int) -> Array:

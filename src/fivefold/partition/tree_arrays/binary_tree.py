@@ -135,8 +135,7 @@ def assemble_tree(
     column. `thresholds`, where they were drawn at random, holds that of each cut at the place where its right side
     begins.
     """
-    place, order = np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes), dtype=np.int64)
-    _preorder(nodes, place, order, np.zeros(len(nodes) + 1, dtype=np.int64))
+    order, place = preorder(nodes[:, FEATURE], nodes[:, CHILD])
     right_child = np.where(nodes[:, FEATURE] >= 0, nodes[:, CHILD] + 1, 0)
     middle = nodes[right_child, BEGIN][order]  # where the right side begins
     nodes = nodes[order]
@@ -164,6 +163,13 @@ def assemble_tree(
     leaf = np.full(X.shape[0], -1, dtype=np.int64)
     leaf[members] = np.repeat(np.arange(len(tree.leaves)), rows[tree.leaves])  # leaves hold the rows from left to right
     return GrownTree(tree, leaf)
+
+
+def preorder(feature: Indices, left: Indices) -> tuple[Indices, Indices]:
+    """The nodes in preorder, and the place of each; right children stand beside left ones, leaves have feature -1."""
+    order, place = np.empty((2, len(feature)), dtype=np.int64)
+    _preorder(feature, left, place, order, np.zeros(len(feature) + 1, dtype=np.int64))
+    return order, place
 
 
 def _thresholds(nodes: Indices, inner: Mask, X: Table) -> Array:
@@ -221,15 +227,15 @@ def _add_up(left, right, out):
 
 
 @jit
-def _preorder(nodes, place, order, stack):
+def _preorder(feature, left, place, order, stack):
     held, count = 1, 0
     while held > 0:
         held -= 1
         at = stack[held]
         place[at], order[count] = count, at
         count += 1
-        if nodes[at, FEATURE] >= 0:
-            stack[held], stack[held + 1] = nodes[at, CHILD] + 1, nodes[at, CHILD]
+        if feature[at] >= 0:
+            stack[held], stack[held + 1] = left[at] + 1, left[at]
             held += 2
 
 
