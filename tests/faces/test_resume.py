@@ -4,6 +4,7 @@ The learners are spies: each fit appends (learner, seed of the fold, rows, proce
 of the fits with it, the one on all its training rows is the last.
 """
 
+import json
 import os
 import re
 import shlex
@@ -12,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -95,19 +96,39 @@ class Place:
         return self.command(*words, *f"--folds {FOLDS} --repeats {REPEATS} --jobs {jobs}".split(), *more, fits=fits)
 
     def command(self, *words, fits=np.inf):
+        process = self.python("fivefold", *words, fits=fits)
+        self.parents.append(process.pid)
+        return process
+
+    def python(self, module, *words, fits=np.inf):
+        """A module as a process that can import the spies."""
         path = os.pathsep.join([str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = {"PYTHONPATH": path, "SPIES": str(self.folder / "seen.txt"), "PAUSE": str(self.pause)}
         environment |= {"STOP": str(len(self.log) + fits), "SEEDS": " ".join(map(str, SEEDS))}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "fivefold", *words],
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *words],
             cwd=self.folder,
             env=os.environ | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self.parents.append(process.pid)
-        return process
+
+    @contextmanager
+    def cluster(self, name, fits=np.inf):
+        """A scheduler of Dask and one worker, as processes; the scheduler and its address."""
+        file, here = self.folder / f"{name}.json", ["--host", "127.0.0.1", "--no-dashboard"]
+        scheduler = self.python("distributed.cli.dask_scheduler", *here, "--port", "0", "--scheduler-file", str(file))
+        worker = self.python("distributed.cli.dask_worker", "--scheduler-file", str(file), "--no-nanny", fits=fits)
+        try:
+            deadline = time.monotonic() + LONG
+            while not file.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            yield scheduler, json.loads(file.read_text())["address"]
+        finally:
+            for process in (worker, scheduler):
+                process.kill()
+                process.communicate()
 
     def finish(self, out, jobs, *more):
         """Run to the end; the bytes of the table."""
@@ -194,6 +215,24 @@ def test_a_study_killed_three_times_does_nothing_twice_and_gives_the_same_table(
     assert place.finish("killed", 1, "--resume") == reference
     assert 0 < len(kills[0][0]) < len(kills[1][0]) < len(kills[2][0]) < len(SEEDS) * LEARNERS  # each went on
     assert_each_finished_fold_ran_once(kills, place.seen[start:])
+
+
+@pytest.mark.slow
+def test_a_study_whose_scheduler_is_killed_goes_on_with_another_and_gives_the_same_table(place):
+    reference = place.finish("whole", 1)
+    start = len(place.seen)
+    with place.cluster("first", fits=14) as (scheduler, address):
+        process = place.start("killed", 1, "--cluster", address)
+        place.wait(process, start + 14)
+        scheduler.kill()
+        shown = process.communicate(timeout=LONG)[0]
+    assert process.returncode == 1, shown
+    assert "is gone" in shown and "--resume" in shown
+    finished = place.finished("killed")
+    assert finished
+    with place.cluster("second") as (_, address):
+        assert place.finish("killed", 1, "--resume", "--cluster", address) == reference
+    assert_each_finished_fold_ran_once([(finished, 14)], place.seen[start:])
 
 
 @pytest.mark.slow

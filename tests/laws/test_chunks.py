@@ -25,7 +25,12 @@ from fivefold.core.chunks.dask_source import DaskSource
 from fivefold.core.chunks.sources import IterableSource
 from fivefold.data import Chunks
 from fivefold.decomposition import PCA
-from fivefold.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from fivefold.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from fivefold.linear_model import LinearRegression, LogisticRegression, Ridge
 from fivefold.mixture import GaussianMixture, Mixture
 from fivefold.naive_bayes import CategoricalNB, GaussianNB, MixedNB
@@ -296,6 +301,18 @@ def test_trees_of_a_cluster_are_those_of_memory_to_the_last_bit(cluster):
         shared = clone(model).fit(spread, target, sample_weight=w)
         assert shared.predict(X).tobytes() == whole.predict(X).tobytes()
         assert shared.n_iter_ == whole.n_iter_
+
+
+def test_forests_of_a_cluster_do_not_depend_on_who_holds_the_rows(cluster, monkeypatch):
+    X, cases = tree_cases()
+    classes, y = cases[1][1], cases[2][1]
+    monkeypatch.setattr(DaskSource, "max_bytes", 1 << 20)  # otherwise the table is read whole
+    spread = da.from_array(X, chunks=(1700, 5)).persist()
+    small = Chunks(lambda: [X[:100], X[100:7000], X[7000:]], memory="1 MiB")
+    here, there = (RandomForestClassifier(2, max_depth=4, random_state=0).fit(t, classes) for t in (small, spread))
+    assert there.predict_proba(X).tobytes() == here.predict_proba(X).tobytes()
+    here, there = (RandomForestRegressor(1, max_leaf_nodes=9, random_state=0).fit(t, y) for t in (small, spread))
+    np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-10, atol=1e-12)
 
 
 def test_a_worker_that_dies_while_trees_grow_changes_no_bit(cluster, monkeypatch):

@@ -15,11 +15,13 @@ from fivefold.core.chunks.dask_source import DaskSource, lazy_answer
 from fivefold.core.chunks.sources import ChunkSource
 from fivefold.core.types import Array, Table, UserTarget, UserWeights
 
+ANSWER_SHARE = 8  # an answer may take this part of the memory for chunks: it is there twice while its parts are joined
+
 
 def answer_chunks(estimator: Any, method: Callable[..., Any], source: ChunkSource, *args: Any, **options: Any) -> Any:
     """method(estimator, rows) of every chunk, one after the other: an array, or a lazy array of Dask for Dask's tables.
 
-    An array of more bytes than the source may hold in memory is mapped from a temporary file.
+    An array of many bytes, beside those that the source may hold in memory, is mapped from a temporary file.
     """
     columns = known_columns(estimator, source)
     if isinstance(source, DaskSource):
@@ -36,7 +38,7 @@ def answer_chunks(estimator: Any, method: Callable[..., Any], source: ChunkSourc
         raise ValueError(f"{type(estimator).__name__}: there are no chunks, or no rows in them")
     if isinstance(first, list):
         return [np.concatenate(each) for each in zip(first, *parts, strict=True)]
-    return joined(_chained(first, parts), source.max_bytes)
+    return joined(_chained(first, parts), source.max_bytes // ANSWER_SHARE)
 
 
 def known_columns(estimator: Any, source: ChunkSource) -> list[str] | None:

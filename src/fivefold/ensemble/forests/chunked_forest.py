@@ -127,7 +127,7 @@ def _sampled_rows(forest: Any, y: Target, w: Weights, classes: int) -> SampledRo
     factors = np.ones(classes)
     if classes and forest.class_weight is not None:
         rule = "balanced" if isinstance(forest.class_weight, str) else forest.class_weight
-        by_class = np.bincount(y, w, classes)
+        by_class: Doubles = np.bincount(y, w, classes).astype(np.float64)
         factors = class_weights(rule, forest.classes_, np.arange(classes), by_class)
         total = float(by_class @ factors)
     if size + 10 * np.sqrt(size) > MAX_ROWS or len(w) > MAX_ROWS:

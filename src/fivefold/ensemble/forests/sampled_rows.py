@@ -155,12 +155,20 @@ class SamplesOfWorker(ShardState, LocalSamples):
     grower: HistogramShard
 
     @classmethod
-    def of(cls, bins: Bins, *settings: Any, parts: list[tuple[Codes, Target, Weights, int]]) -> SamplesOfWorker:
+    def of(
+        cls,
+        bins: Bins,
+        draws: SampledRows,
+        limits: HistogramLimits,
+        signs: Codes | None,
+        max_count: int,
+        parts: list[tuple[Codes, Target, Weights, int]],
+    ) -> SamplesOfWorker:
         """The rows of all parts."""
         codes, y, w, starts = (list(some) for some in zip(*parts, strict=True))
         runs = [(start, len(some)) for start, some in zip(starts, y, strict=True)]
         joined = np.concatenate(codes, axis=1), np.concatenate(y), np.concatenate(w)
-        return cls(bins, *joined, runs, *settings, grower=HistogramShard)
+        return cls(bins, *joined, runs, draws, limits, signs, max_count, grower=HistogramShard)
 
     def extents(self, sample: Sample) -> tuple[float, float]:
         """Draw a sample; the largest gradient of its rows, and the sum of curvatures."""
@@ -214,20 +222,11 @@ def sample_holder(
         def part(rows: Rows) -> tuple[Codes, Target, Weights, int]:
             return bins.codes(X.pick(rows)), y.pick(rows), rows.w, rows.start
 
-        make = _Maker(bins, (draws, limits, signs, count))
+        make = partial(SamplesOfWorker.of, bins, draws, limits, signs, count)
         if (shards := X.rows.shards(part, make)) is not None:
             return SharedSamples(shards, ShardedGrower(shards, bins, n, limits, signs, max_count=count))
     allocate = partial(mapped_array, max_bytes=row_bytes_limit(X))
     return LocalSamples(bins, bins.codes(X, allocate), *arrays, [(0, n)], draws, limits, signs, count, allocate)
-
-
-@dataclass(frozen=True)
-class _Maker:
-    bins: Bins
-    settings: tuple[Any, ...]
-
-    def __call__(self, parts: list[tuple[Codes, Target, Weights, int]]) -> SamplesOfWorker:
-        return SamplesOfWorker.of(self.bins, *self.settings, parts=parts)
 
 
 def as_tree(grown: HistogramTree, bins: Bins, levels: Indices) -> tuple[Tree, Indices]:

@@ -13,6 +13,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from typing import Any, Literal, Self
 
@@ -79,6 +80,7 @@ class ClusterPool:
         running: dict[Any, tuple[Any, float, float]] = {}  # future -> task, when it was given, its limit
         more = True
         while True:
+            self._check_connection()
             while more and len(running) < self.jobs:
                 given = next(tasks, None)
                 more = given is not None
@@ -87,9 +89,11 @@ class ClusterPool:
                     running[future] = given[0], time.monotonic(), given[1]
             if not running:
                 return
-            self._check_connection()
-            with suppress(TimeoutError), self._client.as_current():
-                wait(list(running), timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
+            try:
+                with suppress(TimeoutError), self._client.as_current():
+                    wait(list(running), timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
+            except CancelledError:  # folds that were stopped are not waited for
+                raise self._gone_error() from None
             for future in [f for f in running if f.done()]:
                 yield self._ended(future, *running.pop(future)[:2])
             now = time.monotonic()
@@ -103,8 +107,10 @@ class ClusterPool:
             value, seconds = future.result()
             return TaskResult(task, "done", value, seconds)
         self._check_connection()
+        if future.status != "error":
+            raise self._gone_error()
         fate: Literal["died"] = "died"
-        reason = "it was cancelled" if future.status != "error" else f"{future.exception()}"
+        reason = f"{future.exception()}"
         return TaskResult(task, fate, None, time.monotonic() - given_at, f"the worker ended: {reason}")
 
     def _stop(self, future: Any) -> None:
@@ -117,10 +123,13 @@ class ClusterPool:
 
     def _check_connection(self) -> None:
         if self._client.status != "running":
-            raise WorkerStartError(
-                f"the cluster at {self._address} is gone; every finished fold is saved: start it again, and continue "
-                "with --resume"
-            )
+            raise self._gone_error()
+
+    def _gone_error(self) -> WorkerStartError:
+        return WorkerStartError(
+            f"the cluster at {self._address} is gone; every finished fold is saved: start it again, and continue with "
+            "--resume"
+        )
 
 
 def _timed(work: Callable[[Any, Any], Any], shared: Any, task: Any) -> tuple[Any, float]:
