@@ -11,7 +11,7 @@ from fivefold.cross_decomposition import KernelCCA
 from fivefold.decomposition import KernelLDA, KernelPCA
 from fivefold.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from fivefold.kernel_ridge import KernelRidge, KernelRidgeClassifier, SmoothingSpline
-from fivefold.kernels import RBF, FunctionKernel, Gram, WhiteKernel, check_positive_definite
+from fivefold.kernels import RBF, FunctionKernel, Gram, check_positive_definite
 from fivefold.svm import SVC, SVDD, SVR, KernelLogisticRegression, NuSVC, NuSVR, OneClassSVM
 
 rng = np.random.default_rng(8)
@@ -107,14 +107,6 @@ def test_columns_of_any_unit_get_finite_answers(name, scale):
             assert "scale the columns" in str(error) or "no width" in str(error) or "apart" in str(error)
             return
         assert np.isfinite(answers(found, scale * X)).all()
-
-
-def test_two_thousand_noisy_copies_of_one_point_are_a_mean_and_a_noise():
-    y = 3.0 + 0.5 * np.random.default_rng(1).normal(size=2000)
-    model = GaussianProcessRegressor(RBF(1.0) + WhiteKernel(1.0), optimizer=None, normalize_y=True)
-    mean, std = model.fit(np.ones((2000, 1)), y).predict([[1.0]], return_std=True)
-    assert_allclose(mean, y.mean(), atol=1e-3)
-    assert 0.4 < std[0] < 0.6
 
 
 def test_an_indefinite_kernel_is_diagnosed_by_every_method():

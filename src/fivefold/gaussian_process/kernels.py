@@ -13,4 +13,5 @@ from fivefold.kernels import Product as Product
 from fivefold.kernels import RationalQuadratic as RationalQuadratic
 from fivefold.kernels import Sum as Sum
 from fivefold.kernels import WhiteKernel as WhiteKernel
+from fivefold.kernels.algebra import KernelOperator as KernelOperator
 from fivefold.kernels.log_parameters import Hyperparameter as Hyperparameter
