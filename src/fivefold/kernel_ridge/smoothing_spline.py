@@ -31,7 +31,8 @@ from fivefold.core.types import Array, Doubles, Matrix, Table, Target, UserTable
 from fivefold.spatial.distances import squared_distances
 
 ROWS_PER_BLOCK = 1024  # rows that are predicted at a time
-ARRAYS_OF_A_FIT = 4  # n x n: distances, their products with reflections, the factor
+ARRAYS_OF_A_FIT = 3  # n x n: distances, their squares or the factor, and room for one more
+WORK = 64  # columns of LAPACK's work space: the largest block of reflections that it takes at once
 RANK_ROUNDING = 1e-10  # singular values of T below this share of the largest are linear dependence of columns
 
 
@@ -120,10 +121,12 @@ class SmoothingSpline(Regressor):
         Y = np.asarray(y, dtype=np.float64).reshape(n, -1)
         left, values, right = np.linalg.svd(root * _plane(Z), full_matrices=False)
         rank = int((values > RANK_ROUNDING * values[0]).sum())
-        A = root * _radial(Z, Z) * root.T
-        a = _restricted_solution(A, left[:, :rank], root * Y, float(self.alpha))
-        rest = root * Y - A @ a - self.alpha * a
-        plane = right[:rank].T @ ((left[:, :rank].T @ rest) / values[:rank, None])
+        A, planes = _radial(Z, Z), left[:, :rank]
+        A *= root
+        A *= root.T
+        along = planes.T @ A  # A itself is overwritten
+        a = _restricted_solution(A, planes, root * Y, float(self.alpha))
+        plane = right[:rank].T @ ((planes.T @ (root * Y) - along @ a) / values[:rank, None])
         penalty = float(self.alpha) * scale**3
         self.model_ = Spline(Z, root * a, plane, centre, scale, penalty, y.shape[1:])
 
@@ -134,7 +137,7 @@ class SmoothingSpline(Regressor):
 
 
 def _restricted_solution(A: Doubles, planes: Doubles, Y: Doubles, alpha: float) -> Doubles:
-    """a orthogonal to the planes (n, q) with (A + alpha) a = Y up to planes.
+    """a orthogonal to the planes (n, q) with (A + alpha) a = Y up to planes; A is overwritten.
 
     Reflections turn the planes into the first q axes, at a cost of n^2 q: the others are a basis of what is left.
     """
@@ -145,18 +148,20 @@ def _restricted_solution(A: Doubles, planes: Doubles, Y: Doubles, alpha: float) 
     reflectors, factors, _, _ = lapack.dgeqrf(np.asfortranarray(planes))
 
     def reflected(M: Doubles, side: str, transposed: bool) -> Doubles:
-        size = int(lapack.dormqr(side, "T" if transposed else "N", reflectors, factors, M, -1)[1][0])
-        found: Doubles = lapack.dormqr(side, "T" if transposed else "N", reflectors, factors, M, size)[0]
+        found: Doubles = lapack.dormqr(
+            side, "T" if transposed else "N", reflectors, factors, M, WORK * n, overwrite_c=1
+        )[0]
         return found
 
-    inner = np.ascontiguousarray(reflected(reflected(A, "L", True), "R", False)[q:, q:])
+    turned = reflected(reflected(A.T, "L", True), "R", False)  # A is symmetric, and its transpose in LAPACK's order
+    inner = np.ascontiguousarray(turned.T[q:, q:])
     inner.flat[:: n - q + 1] += alpha
     if cholesky(inner) != 0:  # alpha is below rounding
         raise ValueError(
             f"SmoothingSpline: alpha={alpha:g} is too small for these rows, of which some repeat: raise it"
         )
-    out[q:] = cho_solve((inner.T, False), reflected(Y, "L", True)[q:], check_finite=False)
-    return np.ascontiguousarray(reflected(out, "L", False))
+    out[q:] = cho_solve((inner.T, False), reflected(np.asfortranarray(Y), "L", True)[q:], check_finite=False)
+    return np.ascontiguousarray(reflected(np.asfortranarray(out), "L", False))
 
 
 def _radial(Z: Matrix, knots: Matrix) -> Doubles:
