@@ -10,6 +10,7 @@ from fivefold.svm.libsvm_files import read_libsvm_model as read_libsvm_model
 from fivefold.svm.libsvm_files import write_libsvm_model as write_libsvm_model
 from fivefold.svm.linear_svm import LinearSVC as LinearSVC
 from fivefold.svm.linear_svm import LinearSVR as LinearSVR
+from fivefold.svm.localized_mkl import LocalizedMKLClassifier as LocalizedMKLClassifier
 from fivefold.svm.multiclass_svc import MultiClassSVC as MultiClassSVC
 from fivefold.svm.one_class import SVDD as SVDD
 from fivefold.svm.one_class import OneClassSVM as OneClassSVM
