@@ -22,6 +22,7 @@ from fivefold.study.formatting import (
     format_count,
     format_p_value,
     format_seconds,
+    join_names,
     shorten_name,
 )
 from fivefold.study.judging.holdout_summary import holdout_sentences
@@ -76,6 +77,8 @@ def study_heading(plan: Plan) -> RenderableType:
         grid.add_row(label, Text(line))
     if len(plan.holdout):
         grid.add_row("hold-out", f"{len(plan.holdout)} rows, locked until the winner is fitted")
+    if plan.options.device is not None:
+        grid.add_row("device", Text(_describe_device(plan, plan.options.device)))
     if plan.cuts:
         grid.add_row("budget", Text("; ".join(plan.cuts)))
     skipped = [f"{name} is left out: {reason}" for name, reason in plan.skipped.items()]
@@ -233,6 +236,12 @@ def _describe_plan(plan: Plan) -> list[str]:
     if plan.log_target:
         lines.append(f"{data.target!r} is skewed: its logarithm is tried with the settings that the inner folds choose")
     return lines
+
+
+def _describe_device(plan: Plan, device: str) -> str:
+    """Which learners are fitted on the device."""
+    there = [learner.name for learner in plan.learners if learner.takes_tensors]
+    return f"{device} for {join_names(there)}; others on the CPU" if there else f"no learner takes tensors for {device}"
 
 
 def _describe_target(data: Data) -> str:

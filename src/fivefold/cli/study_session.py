@@ -22,6 +22,7 @@ from fivefold.cli import results_table
 from fivefold.cli.budget_clock import BudgetClock
 from fivefold.cli.options import Console, print_note, show_json
 from fivefold.cli.progress_bar import activity, progress_bar
+from fivefold.core.admission.fit_device import check_device, fits_on
 from fivefold.core.console.control_characters import printable_json
 from fivefold.study.judging.results import judge_outcomes
 from fivefold.study.models.all_rows import fit_to_all_rows
@@ -38,6 +39,7 @@ from fivefold.study.tables.dataset import BadInput, Data, load
 from fivefold.study.tables.large_tables import open_large
 
 ONE_WORKER_CELLS = 20_000  # values times learners; with fewer, a study ends before a second worker would have started
+DEVICE_JOBS = 4  # workers that share a GPU unless told: each keeps half a gigabyte of it beside its tables
 TIME_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 SOME_FAILED, INTERRUPTED = 3, 130  # exit codes
 OUTPUT_FILES = (
@@ -75,6 +77,7 @@ class StudyOptions:
     split_copies: bool = False
     refit: bool = True
     sample: int | None = None
+    device: str | None = None
 
     @classmethod
     def from_journal(cls, journal: Journal) -> StudyOptions:
@@ -163,14 +166,17 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     if journal is not None:
         stack.enter_context(journal)
         asked = _resumed_options(asked, how.given, journal)
+    _check_place(asked.device, how.cluster)
     clock = BudgetClock(None if journal is not None else asked.budget, how.began)  # a resumed study ends as planned
     with activity(f"reading {asked.data}") as step:
         data = asked.load_data()
         step("planning the study")
         plan = _make_plan(asked, data) if journal is None else restore_plan(data, journal)
     cells = data.X.height * data.X.width * len(plan.learners)
-    jobs = how.jobs or (1 if cells < ONE_WORKER_CELLS else cpu_count())
-    workers = stack.enter_context(make_workers(data, jobs, how.cluster))
+    most = cpu_count() if asked.device is None else min(cpu_count(), DEVICE_JOBS)
+    jobs = how.jobs or (1 if cells < ONE_WORKER_CELLS else most)
+    workers = stack.enter_context(make_workers(data, jobs, how.cluster, asked.device))
+    stack.enter_context(fits_on(asked.device))  # for what is fitted here, outside the workers
     jobs = workers.jobs
     clock.end_phase("start")
     if journal is None:
@@ -211,6 +217,18 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     if how.as_json:
         print(printable_json(outputs.table.read_text(encoding="utf-8")), end="")
     return SOME_FAILED if any(not outcome.cut for outcome in results.failed) else 0
+
+
+def _check_place(device: str | None, cluster: str | None) -> None:
+    """Refuse a device that is not there, or that the workers of a cluster would have to have."""
+    if device is None:
+        return
+    if cluster is not None:
+        raise BadInput("give --device or --cluster, not both: the workers of a cluster fit on their CPUs")
+    try:
+        check_device(device)
+    except ValueError as error:
+        raise BadInput(f"--device {error}; leave --device out to run on the CPU") from None
 
 
 def _with_costs(plan: Plan, workers: WorkerPool, clock: BudgetClock) -> Plan:
@@ -286,6 +304,7 @@ def _make_plan(asked: StudyOptions, data: Data) -> Plan:
         repeats=asked.repeats,
         holdout=asked.holdout,
         margin=asked.margin,
+        device=asked.device,
     )
 
 

@@ -35,6 +35,9 @@ JOBS_OPTION = Annotated[
 CLUSTER_OPTION = Annotated[
     str | None, typer.Option(help="Run the folds on a Dask cluster: its address, or local; the results are the same.")
 ]
+DEVICE_OPTION = Annotated[
+    str | None, typer.Option(help="Fit methods that take tensors on a GPU: cuda, or cuda:1; the others on the CPU.")
+]
 
 
 def study(
@@ -55,6 +58,7 @@ def study(
     budget: Annotated[str | None, typer.Option(help="Time until the report is written, such as 90s or 10min.")] = None,
     jobs: JOBS_OPTION = None,
     cluster: CLUSTER_OPTION = None,
+    device: DEVICE_OPTION = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report, the model and the journal.")] = Path(
         "fivefold-study"
@@ -100,6 +104,7 @@ def study(
             split_copies=split_copies,
             refit=refit,
             sample=sample,
+            device=device,
         )
         given = frozenset(typed) & {field.name for field in fields(StudyOptions)}
         how = RunOptions(

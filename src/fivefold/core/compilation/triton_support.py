@@ -45,15 +45,40 @@ class Kernel:
     def compiled(self) -> Any:  # Triton has no types
         """The form that Triton makes."""
         import triton
-        import triton.language
 
-        self.function.__globals__["tl"] = triton.language
+        _compile_parts(self.function.__globals__)
         return triton.jit(self.function)
+
+
+class KernelPart:
+    """A function in Triton's language that kernels call; Triton's form takes its place before a kernel is compiled."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = cast(FunctionType, function)
+
+    def __call__(self, *args: Any) -> Any:  # values of Triton, which has no types
+        raise TypeError(f"{self.function.__name__} runs inside a kernel")
+
+
+def _compile_parts(names: dict[str, Any]) -> None:
+    """Put Triton's form in the place of the parts of kernels among the names of a module, and of those they call."""
+    import triton
+    import triton.language
+
+    names["tl"] = triton.language
+    for name, part in [(name, part) for name, part in names.items() if isinstance(part, KernelPart)]:
+        names[name] = triton.jit(part.function)
+        _compile_parts(part.function.__globals__)
 
 
 def kernel(function: Callable[..., None]) -> Kernel:
     """Make a kernel of a function in Triton's language."""
     return Kernel(function)
+
+
+def kernel_part(function: Callable[..., Any]) -> KernelPart:
+    """Make a function in Triton's language that kernels call."""
+    return KernelPart(function)
 
 
 def warps(columns: int) -> int:
@@ -99,8 +124,9 @@ def _triton_works(device: str) -> bool:
             if shared < MIN_SHARED_BYTES:
                 raise RuntimeError(f"{shared} bytes of shared memory are too few")
 
-        sums = gram_sums(torch.ones(64, 16, device=device), torch.zeros(16, device=device), None).scatter
-        works = bool((sums == 64).all())
+        sums = gram_sums(torch.eye(64, 16, device=device), None).scatter
+        wanted = torch.eye(16) - 1 / 64  # about the mean: all numbers are exact
+        works = bool((sums == wanted.double().numpy()).all())
     except Exception as error:  # Triton, the compiler and the driver raise many kinds
         LOG.info("fused kernels are not used on %s: %s: %s", device, type(error).__name__, error)
         return False

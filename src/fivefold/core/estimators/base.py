@@ -39,6 +39,7 @@ from fivefold.core._sklearn import (
     _AvailableIfDescriptor,
 )
 from fivefold.core.admission.chunks import admit_chunks, chunks_error
+from fivefold.core.admission.fit_device import fit_on_asked_device
 from fivefold.core.admission.places import place_of_fit, words_for_full_memory
 from fivefold.core.admission.tables import admit
 from fivefold.core.admission.takes import Takes
@@ -127,6 +128,8 @@ def _wrap_fit(fit: Callable[..., E]) -> Callable[..., E]:
         if is_tensor(X) and self.takes.tensors:
             with place_of_fit(self, X):
                 return fit(self, X, *args, **options)
+        if fit_on_asked_device(fit, self, X, *args, **options):
+            return self
         if (chunked := source_of(X) is not None) and not self.takes.chunks:
             raise chunks_error(self)
         if chunked or not is_foreign(X):

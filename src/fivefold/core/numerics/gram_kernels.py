@@ -1,22 +1,36 @@
 """Fused sums over the rows of a CUDA tensor in float32: products of columns, and sums by group.
 
-    gram_sums      Z^T Z, and sums of z and of v z, Z = X - centre
-    group_sums     sums of r_ik z_i and of r_ik z_i^2, for weights R (n, K) or codes
+    gram_sums      Z^T Z, and sums of z and of v z
+    group_sums     sums of w z and of w z^2 by code
+
+Z = X - c, and v is about its own centre: the mean of the first rows, which each program finds for itself.
 
 A number z in float32 is the sum of three in bfloat16, z = a + b + c, each with eight of its bits: products of these on
-the matrix units, added in float32, keep the digits of z. For Z^T Z six of the nine products matter, and four have to be
-taken: a'a + b'b + (a'b + a'c) + (a'b + a'c)'.
+the matrix units keep the digits of z. For Z^T Z six of the nine products matter, and four have to be taken:
+a'a + b'b + (a'b + a'c) + (a'b + a'c)'. Matrix units cut off what float32 cannot hold instead of rounding it, so that
+long sums would be too small: those of a block of rows start at zero, and blocks are added as numbers in float32.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl, warps
+from fivefold.core.compilation.triton_support import (
+    PROGRAMS,
+    blocks,
+    host_sums,
+    kernel,
+    kernel_part,
+    padded,
+    tl,
+    warps,
+)
 from fivefold.core.numerics.arrays import AnyArray
 from fivefold.core.types import Doubles
 
 BLOCK = 64  # rows that a program works on at a time
+PILOT_ROWS = 64  # rows whose mean is the centre
+GRAM_STAGES = 3  # blocks that a program of these kernels has under way
 
 
 class GramSums(NamedTuple):
@@ -28,44 +42,92 @@ class GramSums(NamedTuple):
     once: float  # of v
     twice: float  # of v^2
     centre: Doubles  # (d,)
+    level: float  # the centre of v
 
 
-def gram_sums(X: AnyArray, centre: AnyArray, v: AnyArray | None) -> GramSums:
+def gram_sums(X: AnyArray, v: AnyArray | None) -> GramSums:
     """Z^T Z, and the sums of z, of v z, of v and of v^2; v (n,) may be None."""
     n, d = X.shape
     D = padded(d)
     P = min(PROGRAMS, blocks(n, BLOCK))
-    out = X.new_empty((P, 2 * D * D + 2 * D + 2))
-    _gram[(P,)](X, centre, X if v is None else v, out, n, P, d, D, BLOCK, v is not None, num_warps=warps(D))
-    sums = host_sums(out, centre)
+    out = X.new_empty((P, 2 * D * D + 3 * D + 3))
+    given = {"num_warps": warps(D), "num_stages": GRAM_STAGES}
+    _gram[(P,)](X, X if v is None else v, out, n, P, d, D, BLOCK, PILOT_ROWS, v is not None, **given)
+    sums = host_sums(out)
     S, H = sums[: 2 * D * D].reshape(2, D, D)
-    first, cross = sums[2 * D * D : 2 * D * D + 2 * D].reshape(2, D)
-    once, twice = sums[2 * D * D + 2 * D : 2 * D * D + 2 * D + 2]
-    return GramSums((S + H + H.T)[:d, :d], first[:d], cross[:d], float(once), float(twice), sums[-d:])
+    first, cross, centre = sums[2 * D * D : -3].reshape(3, D)[:, :d]
+    once, twice, level = sums[-3:].tolist()
+    return GramSums((S + H + H.T)[:d, :d], first, cross, once, twice, centre, level)
 
 
-def group_sums(
-    X: AnyArray, centre: AnyArray, codes: AnyArray, w: AnyArray | None, K: int
-) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+def group_sums(X: AnyArray, codes: AnyArray, w: AnyArray | None, K: int) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     """Sums of w z and of w z^2 (K, d), and of w (K,), by code, and the centre; w is None for ones."""
     n, d = X.shape
     D, G = padded(d), padded(K)
     P = min(PROGRAMS, blocks(n, BLOCK))
-    out = X.new_empty((P, 2 * G * D + G))
-    _group[(P,)](X, centre, codes, X if w is None else w, out, n, P, d, D, G, BLOCK, w is not None)
-    sums = host_sums(out, centre)
+    out = X.new_empty((P, 2 * G * D + G + D))
+    given = {"num_warps": warps(max(D, G)), "num_stages": GRAM_STAGES}
+    _group[(P,)](X, codes, X if w is None else w, out, n, P, d, D, G, BLOCK, PILOT_ROWS, w is not None, **given)
+    sums = host_sums(out)
     first, second = sums[: 2 * G * D].reshape(2, G, D)[:, :K, :d]
-    return first, second, sums[2 * G * D : 2 * G * D + K], sums[-d:]
+    return first, second, sums[2 * G * D : 2 * G * D + K], sums[-D:][:d]
+
+
+@kernel_part
+def three_parts(z):
+    """Three numbers in bfloat16 whose sum is z."""
+    a = z.to(tl.bfloat16)
+    rest = z - a.to(tl.float32)
+    b = rest.to(tl.bfloat16)
+    return a, b, (rest - b.to(tl.float32)).to(tl.bfloat16)
+
+
+@kernel_part
+def product_of_parts(a, b, c, p, q, r):
+    """(a + b + c)(p + q + r) without what float32 cannot hold, the small products first."""
+    s = tl.dot(a, r)
+    s = tl.dot(b, q, s)
+    s = tl.dot(c, p, s)
+    s = tl.dot(a, q, s)
+    s = tl.dot(b, p, s)
+    return tl.dot(a, p, s)
+
+
+@kernel_part
+def weight_columns(v):
+    """v (B,) in two matrices (B, 16) that are zero elsewhere: its first part, and the other two."""
+    column = tl.arange(0, 16)[None, :]
+    a, b, c = three_parts(v)
+    a, b, c = a.to(tl.float32)[:, None], b.to(tl.float32)[:, None], c.to(tl.float32)[:, None]
+    small = tl.where(column == 1, b, tl.where(column == 2, c, 0.0))
+    return tl.where(column == 0, a, 0.0).to(tl.bfloat16), small.to(tl.bfloat16)
+
+
+@kernel_part
+def single_column(B: tl.constexpr):
+    """Ones in the first column of a matrix (B, 16): a product with it counts."""
+    return tl.where(tl.arange(0, 16)[None, :] == 0, tl.zeros((B, 16), tl.float32) + 1.0, 0.0).to(tl.bfloat16)
+
+
+@kernel_part
+def head_mean(X, n, d: tl.constexpr, D: tl.constexpr, H: tl.constexpr):
+    """The mean of the first H rows, or of all."""
+    rows, cols = tl.arange(0, H), tl.arange(0, D)
+    seen = (rows[:, None] < n) & (cols[None, :] < d)
+    head = tl.load(X + rows[:, None] * d + cols[None, :], mask=seen, other=0.0)
+    return tl.sum(head, 0) / tl.minimum(n, H).to(tl.float32)
 
 
 @kernel
 def _gram(
-    X, centre, V, out, n, programs,
-    d: tl.constexpr, D: tl.constexpr, B: tl.constexpr, targets: tl.constexpr,
+    X, V, out, n, programs,
+    d: tl.constexpr, D: tl.constexpr, B: tl.constexpr, H: tl.constexpr, targets: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
     cols = tl.arange(0, D)
-    middle = tl.load(centre + cols, mask=cols < d, other=0.0)
+    middle, level = head_mean(X, n, d, D, H), 0.0
+    if targets:
+        level = tl.sum(tl.load(V + tl.arange(0, H), mask=tl.arange(0, H) < n, other=0.0)) / tl.minimum(n, H)
     gram, half = tl.zeros((D, D), tl.float32), tl.zeros((D, D), tl.float32)
     total, cross = tl.zeros((B, D), tl.float32), tl.zeros((B, D), tl.float32)
     once, twice = tl.zeros((B,), tl.float32), tl.zeros((B,), tl.float32)
@@ -77,67 +139,67 @@ def _gram(
         total += z
         if targets:
             v = tl.load(V + rows, mask=rows < n, other=0.0)
+            v = tl.where(rows < n, v - level, 0.0)
             cross += z * v[:, None]
             once += v
             twice += v * v
-        a = z.to(tl.bfloat16)
-        rest = z - a.to(tl.float32)
-        b = rest.to(tl.bfloat16)
-        c = (rest - b.to(tl.float32)).to(tl.bfloat16)
+        a, b, c = three_parts(z)
         turned = tl.trans(a)
-        gram = tl.dot(turned, a, gram)
-        gram = tl.dot(tl.trans(b), b, gram)
-        half = tl.dot(turned, b, half)
-        half = tl.dot(turned, c, half)
-    at = out + pid.to(tl.int64) * (2 * D * D + 2 * D + 2)
-    square = cols[:, None] * D + cols[None, :]
+        part = tl.dot(tl.trans(b), b)
+        gram += tl.dot(turned, a, part)
+        part = tl.dot(turned, c)
+        half += tl.dot(turned, b, part)
+    at = out + pid.to(tl.int64) * (2 * D * D + 3 * D + 3)
+    square, first = cols[:, None] * D + cols[None, :], tl.where(pid == 0, 1.0, 0.0)
     tl.store(at + square, gram)
     tl.store(at + D * D + square, half)
     at += 2 * D * D
     tl.store(at + cols, tl.sum(total, 0))
     tl.store(at + D + cols, tl.sum(cross, 0))
-    tl.store(at + 2 * D, tl.sum(once))
-    tl.store(at + 2 * D + 1, tl.sum(twice))
+    tl.store(at + 2 * D + cols, first * middle)  # of all programs, the first gives it
+    at += 3 * D
+    tl.store(at, tl.sum(once))
+    tl.store(at + 1, tl.sum(twice))
+    tl.store(at + 2, first * level)
 
 
 @kernel
 def _group(
-    X, centre, codes, w, out, n, programs,
-    d: tl.constexpr, D: tl.constexpr, G: tl.constexpr, B: tl.constexpr, weighted: tl.constexpr,
+    X, codes, w, out, n, programs,
+    d: tl.constexpr, D: tl.constexpr, G: tl.constexpr, B: tl.constexpr, H: tl.constexpr, weighted: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
     cols, groups = tl.arange(0, D), tl.arange(0, G)
-    middle = tl.load(centre + cols, mask=cols < d, other=0.0)
+    middle = head_mean(X, n, d, D, H)
     one, two = tl.zeros((G, D), tl.float32), tl.zeros((G, D), tl.float32)
-    mass = tl.zeros((B, G), tl.float32)
+    mass, ones = tl.zeros((G, 16), tl.float32), single_column(B)
     for i in range(pid, tl.cdiv(n, B), programs):
         rows = (i * B + tl.arange(0, B)).to(tl.int64)
         inside = (rows[:, None] < n) & (cols[None, :] < d)
         z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
         z = tl.where(inside, z - middle[None, :], 0.0)
         code = tl.load(codes + rows, mask=rows < n, other=-1)
-        mine = code[:, None] == groups[None, :]
-        members = tl.trans(tl.where(mine, 1.0, 0.0).to(tl.bfloat16))  # exact
+        members = tl.where(code[None, :] == groups[:, None], 1.0, 0.0).to(tl.bfloat16)  # exact
         square = z * z
         if weighted:
             v = tl.load(w + rows, mask=rows < n, other=0.0)
-            mass += tl.where(mine, v[:, None], 0.0)
             z, square = z * v[:, None], square * v[:, None]
+        a, b, c = three_parts(z)
+        part = tl.dot(members, c)
+        part = tl.dot(members, b, part)
+        one += tl.dot(members, a, part)
+        a, b, c = three_parts(square)
+        part = tl.dot(members, c)
+        part = tl.dot(members, b, part)
+        two += tl.dot(members, a, part)
+        if weighted:
+            large, small = weight_columns(v)
+            part = tl.dot(members, small)
+            mass += tl.dot(members, large, part)
         else:
-            mass += tl.where(mine, 1.0, 0.0)
-        a = z.to(tl.bfloat16)
-        rest = z - a.to(tl.float32)
-        b = rest.to(tl.bfloat16)
-        one = tl.dot(members, a, one)
-        one = tl.dot(members, b, one)
-        one = tl.dot(members, (rest - b.to(tl.float32)).to(tl.bfloat16), one)
-        a = square.to(tl.bfloat16)
-        rest = square - a.to(tl.float32)
-        b = rest.to(tl.bfloat16)
-        two = tl.dot(members, a, two)
-        two = tl.dot(members, b, two)
-        two = tl.dot(members, (rest - b.to(tl.float32)).to(tl.bfloat16), two)
-    at = out + pid.to(tl.int64) * (2 * G * D + G)
+            mass = tl.dot(members, ones, mass)  # exact
+    at = out + pid.to(tl.int64) * (2 * G * D + G + D)
     tl.store(at + groups[:, None] * D + cols[None, :], one)
     tl.store(at + G * D + groups[:, None] * D + cols[None, :], two)
-    tl.store(at + 2 * G * D + groups, tl.sum(mass, 0))
+    tl.store(at + 2 * G * D + groups, tl.sum(mass, 1))
+    tl.store(at + 2 * G * D + G + cols, tl.where(pid == 0, 1.0, 0.0) * middle)

@@ -94,7 +94,7 @@ def _tensor_moments(X: AnyArray, w: Weights | None) -> TableMoments:
     if w is None and has_kernels(X):
         from fivefold.core.numerics.gram_kernels import gram_sums
 
-        sums, n = gram_sums(X, X[:PILOT_ROWS].mean(dim=0), None), len(X)
+        sums, n = gram_sums(X, None), len(X)
         scatter = sums.scatter - np.outer(sums.first, sums.first / n)
         return TableMoments(n, to_device_of(sums.centre + sums.first / n, X), to_device_of(scatter, X))
     xp, (centre, at_zero) = namespace(X), _tensor_origin(X)
@@ -248,10 +248,9 @@ def _kernel_cross(X: AnyArray, Y: AnyArray) -> CrossMoments:
     """The same for one target by one kernel."""
     from fivefold.core.numerics.gram_kernels import gram_sums
 
-    target = Y[:PILOT_ROWS].mean()
-    sums = gram_sums(X, X[:PILOT_ROWS].mean(dim=0), Y[:, 0] - target)
+    sums = gram_sums(X, Y[:, 0].to(X.dtype).contiguous())
     G = np.array([[len(X), sums.once], [sums.once, sums.twice]])
-    return _from_sums(sums.scatter, np.stack([sums.first, sums.cross]), G, sums.centre, np.array([float(target)]))
+    return _from_sums(sums.scatter, np.stack([sums.first, sums.cross]), G, sums.centre, np.array([sums.level]))
 
 
 def _from_sums(S: Array, C: Array, G: Array, centre: Array, target: Array) -> CrossMoments:

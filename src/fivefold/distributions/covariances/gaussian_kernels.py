@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from fivefold.core.compilation.triton_support import blocks, host_sums, kernel, padded, tl, warps
 from fivefold.core.numerics.arrays import AnyArray, namespace
+from fivefold.core.numerics.gram_kernels import three_parts
 from fivefold.core.types import Doubles
 
 SUM_PROGRAMS = 528  # programs of scatter_sums for each component
@@ -113,14 +114,12 @@ def _scatter(
             squares += z * z * r[:, None]
         else:
             u = z * tl.sqrt(r)[:, None]
-            a = u.to(tl.bfloat16)
-            rest = u - a.to(tl.float32)
-            b = rest.to(tl.bfloat16)
+            a, b, c = three_parts(u)
             turned = tl.trans(a)
-            two = tl.dot(turned, a, two)
-            two = tl.dot(tl.trans(b), b, two)
-            more = tl.dot(turned, b, more)
-            more = tl.dot(turned, (rest - b.to(tl.float32)).to(tl.bfloat16), more)
+            part = tl.dot(tl.trans(b), b)
+            two += tl.dot(turned, a, part)
+            part = tl.dot(turned, c)
+            more += tl.dot(turned, b, part)
     at = out + (pid * K + k).to(tl.int64) * (size + D + 1)
     if diagonal:
         tl.store(at + cols, tl.sum(squares, 0))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivefold.core.compilation.triton_support import has_kernels
+from fivefold.core.compilation.triton_support import has_kernels, padded
 from fivefold.core.numerics.arrays import AnyArray, like, numpy_dtype
 from fivefold.core.numerics.tensors import is_one, row_cuts
 from fivefold.core.types import Array, Matrix, Vector
 from fivefold.distributions.covariances.covariance_matrices import Covariance, FullCovariance, TiedCovariance
 from fivefold.distributions.covariances.gaussian_loops import LOG_2PI
 from fivefold.distributions.statistics.moments import GroupMoments, or_one
+
+MAX_SQUARED_DEVIATIONS = 100.0  # of a mean from the mean of the means, where log densities are sums about that
+MAX_CANCELLATION = 64.0  # squares over scatter: sums about one centre lose at most this share of the digits of float32
 
 
 def gaussian_step(
@@ -21,9 +24,11 @@ def gaussian_step(
         return None
     from fivefold.distributions.covariances.gaussian_kernels import posterior_rows, scatter_sums
 
-    level = log_weights - 0.5 * (X.shape[1] * LOG_2PI + covariance.log_det)
-    levels, means, factors = like(np.maximum(level, -1e30), X), like(mean, X), like(_factors(mean, covariance), X)
-    v = None if is_one(w) else w.to(X.dtype)
+    level = np.maximum(log_weights - 0.5 * (X.shape[1] * LOG_2PI + covariance.log_det), -1e30)
+    v, factor = None if is_one(w) else w.to(X.dtype), _factors(mean, covariance)
+    if factor.ndim == 2 and (found := _diagonal_step(mean, factor, level, X, v)) is not None:
+        return found
+    levels, means, factors = like(level, X), like(mean, X), like(factor, X)
     sums: AnyArray = (0.0, 0.0, 0.0, 0.0)
     for a, b in row_cuts(X, 2 * len(mean)):
         R, gained = posterior_rows(X[a:b], factors, means, levels, None if v is None else v[a:b])
@@ -32,6 +37,26 @@ def gaussian_step(
     weight, first, second, value = sums
     centre = mean.astype(numpy_dtype(X.dtype)).astype(np.float64)  # as the kernels had them
     return about_means(centre, weight, first, second), float(value[0])
+
+
+def _diagonal_step(
+    mean: Matrix, factor: Matrix, level: Vector, X: AnyArray, v: AnyArray | None
+) -> tuple[GroupMoments, float] | None:
+    """The same for independent columns in one pass; None where sums about one centre would cancel too many digits."""
+    from fivefold.distributions.covariances.diagonal_kernels import MAX_KERNEL_NUMBERS, diagonal_sums
+
+    centre = mean.mean(axis=0).astype(numpy_dtype(X.dtype)).astype(np.float64)  # as the kernel has it
+    M, precision = mean - centre, factor**2
+    far = (M**2 * precision).sum(axis=1)
+    if padded(len(mean)) * padded(X.shape[1]) > MAX_KERNEL_NUMBERS or far.max() > MAX_SQUARED_DEVIATIONS:
+        return None
+    slope, bend, levels = like(M * precision, X), like(0.5 * precision, X), like(level - 0.5 * far, X)
+    weight, first, second, value = diagonal_sums(X, like(centre, X), slope, bend, levels, v)
+    shift = first / or_one(weight)[:, None]
+    scatter = second - first * shift
+    if not (second <= MAX_CANCELLATION * scatter).all():
+        return None
+    return about_means(np.broadcast_to(centre, mean.shape), weight, first, second), value
 
 
 def _factors(mean: Matrix, covariance: Covariance) -> Array:

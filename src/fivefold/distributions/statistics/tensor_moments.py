@@ -18,7 +18,7 @@ from fivefold.distributions.statistics.moments import MISSING_MESSAGE, GroupMome
 from fivefold.distributions.statistics.tensor_mixture_step import about_means
 
 PILOT_ROWS = 64  # rows whose mean is the origin of sums by column
-MAX_KERNEL_GROUPS = 16  # groups whose pairs of columns a kernel sums side by side: more are gathered one by one
+MAX_KERNEL_GROUPS = 2048  # groups whose pairs of columns a kernel sums: more are gathered one by one
 MAX_KERNEL_SUMS = 4096  # groups times columns that a kernel holds
 MAX_CANCELLATION = {4: 64.0, 8: 1e4}  # squares over scatter, by the bytes of a number: at most a share of its digits
 
@@ -39,16 +39,16 @@ def tensor_group_moments(X: AnyArray, R: RowWeights, by_column: bool) -> GroupMo
 
 def _columns_about_origin(X: AnyArray, R: RowWeights) -> GroupMoments | None:
     """Moments by column from sums about one origin; None where entries are missing or too many digits cancel."""
-    origin, K, d = X[:PILOT_ROWS].mean(dim=0), R.shape[1], X.shape[1]
+    K, d = R.shape[1], X.shape[1]
     if isinstance(R, GroupWeights) and K * d <= MAX_KERNEL_SUMS and has_kernels(X):
-        first, second, weight, centre = _kernel_sums(X, origin, R)
+        first, second, weight, centre = _kernel_sums(X, R)
     else:
-        sums: AnyArray = (0.0, 0.0, 0.0)
+        origin, sums = X[:PILOT_ROWS].mean(dim=0), (0.0, 0.0, 0.0)
         for a, b in row_cuts(X, K + 2 * d):
             W, Z = group_matrix(R[a:b], X), X[a:b] - origin
             weights = W.sum(dim=0, dtype=namespace(X).float64)
             part = cross_sums(W, Z), cross_sums(W, Z.square_()), weights
-            sums = tuple(total + more for total, more in zip(sums, part, strict=True))
+            sums = tuple(total + more for total, more in zip(sums, part, strict=True))  # type: ignore[assignment]  # numbers, then tensors
         first, second, weight, centre = (on_host(total) for total in (*sums, origin))
     if np.isnan(first).any():
         return None
@@ -60,12 +60,17 @@ def _columns_about_origin(X: AnyArray, R: RowWeights) -> GroupMoments | None:
     return GroupMoments(weight, count, np.where(count > 0, centre + shift, 0.0), scatter, count)
 
 
-def _kernel_sums(X: AnyArray, origin: AnyArray, R: GroupWeights) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+def _kernel_sums(X: AnyArray, R: GroupWeights) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     """Sums of z and z^2 by group, the weights and the origin, by one kernel."""
     from fivefold.core.numerics.gram_kernels import group_sums
 
+    return group_sums(X, R.codes, _weights(X, R), R.count)
+
+
+def _weights(X: AnyArray, R: GroupWeights) -> AnyArray | None:
+    """The weights of the rows in the type of X; None where all are one."""
     weights: AnyArray = R.weights
-    return group_sums(X, origin, R.codes, None if is_one(weights) else weights.to(X.dtype), R.count)
+    return None if is_one(weights) else weights.to(X.dtype)
 
 
 def _about_means(X: AnyArray, R: AnyArray, by_column: bool) -> GroupMoments:
@@ -89,13 +94,11 @@ def _about_means(X: AnyArray, R: AnyArray, by_column: bool) -> GroupMoments:
 
 
 def _pairs_by_kernel(X: AnyArray, R: GroupWeights) -> GroupMoments | None:
-    """The same about means from a first pass, all groups side by side; None where entries are missing."""
-    from fivefold.distributions.covariances.gaussian_kernels import scatter_sums
+    """The same by one kernel, about the means of a few rows of each group; None where entries are missing."""
+    from fivefold.distributions.covariances.group_kernels import group_scatter_sums
 
-    first, _, weight, origin = _kernel_sums(X, X[:PILOT_ROWS].mean(dim=0), R)
-    centre = like(origin + first / or_one(weight)[:, None], X)
-    mass, one, two, _ = scatter_sums(X, centre, group_matrix(R, X).T.contiguous(), False)
-    moments = about_means(on_host(centre), mass, one, two)
+    weight, first, second, centre = group_scatter_sums(X, R.codes, _weights(X, R), R.count)
+    moments = about_means(centre, weight, first, second)
     return None if np.isnan(moments.mean).any() else moments
 
 

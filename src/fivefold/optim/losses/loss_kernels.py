@@ -10,6 +10,7 @@ import numpy as np
 
 from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl
 from fivefold.core.numerics.arrays import AnyArray, namespace
+from fivefold.core.numerics.gram_kernels import product_of_parts, three_parts
 from fivefold.core.types import Doubles
 
 LOSS_CODES = {"LogLoss": 0, "SquaredHingeLoss": 1, "PoissonLoss": 2, "GammaLoss": 3, "BinomialLogitLoss": 4}
@@ -108,7 +109,7 @@ def _softmax(
     cols, classes = tl.arange(0, D), tl.arange(0, G)
     middle = tl.load(centre + cols, mask=cols < d, other=0.0)
     held = (cols[:, None] < d) & (classes[None, :] < K)
-    coef = tl.load(W + classes[None, :] * d + cols[:, None], mask=held, other=0.0)
+    p, q, r = three_parts(tl.load(W + classes[None, :] * d + cols[:, None], mask=held, other=0.0))
     height = tl.load(heights + classes, mask=classes < K, other=float("-inf"))
     gradient, pull = tl.zeros((G, D), tl.float32), tl.zeros((B, G), tl.float32)
     total = tl.zeros((B,), tl.float64)
@@ -118,35 +119,23 @@ def _softmax(
         inside = valid[:, None] & (cols[None, :] < d)
         z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
         z = tl.where(inside, z - middle[None, :], 0.0)
-        eta = tl.dot(z, coef, input_precision="tf32x3") + height[None, :]
+        a, b, c = three_parts(z)
+        eta = product_of_parts(a, b, c, p, q, r) + height[None, :]
         code = tl.load(y + rows, mask=valid, other=0)
         right = code[:, None] == classes[None, :]
         top = tl.max(eta, 1)
         e = tl.exp(eta - top[:, None])
         mass = tl.sum(e, 1)
         value = tl.log(mass) + top - tl.sum(tl.where(right, eta, 0.0), 1)
-        slope = e / mass[:, None] - tl.where(right, 1.0, 0.0)
+        slope = e * (1.0 / mass)[:, None] - tl.where(right, 1.0, 0.0)
         if weighted:
             share = tl.load(s + rows, mask=valid, other=0.0)
             value, slope = value * share, slope * share[:, None]
         slope = tl.where(valid[:, None], slope, 0.0)
         total += tl.where(valid, value, 0.0).to(tl.float64)
         pull += slope
-        a = z.to(tl.bfloat16)  # as in core.numerics.gram_kernels: three numbers in bfloat16 for one in float32
-        rest = z - a.to(tl.float32)
-        b = rest.to(tl.bfloat16)
-        c = (rest - b.to(tl.float32)).to(tl.bfloat16)
-        u = slope.to(tl.bfloat16)
-        left = slope - u.to(tl.float32)
-        v = left.to(tl.bfloat16)
-        t = tl.trans(u)
-        gradient = tl.dot(t, a, gradient)
-        gradient = tl.dot(t, b, gradient)
-        gradient = tl.dot(t, c, gradient)
-        t = tl.trans(v)
-        gradient = tl.dot(t, a, gradient)
-        gradient = tl.dot(t, b, gradient)
-        gradient = tl.dot(tl.trans((left - v.to(tl.float32)).to(tl.bfloat16)), a, gradient)
+        u, v, t = three_parts(slope)
+        gradient += product_of_parts(tl.trans(u), tl.trans(v), tl.trans(t), a, b, c)
     at = out + pid.to(tl.int64) * (G * D + G + 1)
     tl.store(at + classes[:, None] * D + cols[None, :], gradient.to(tl.float64))
     tl.store(at + G * D + classes, tl.sum(pull, 0).to(tl.float64))

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl
-from fivefold.core.numerics.arrays import AnyArray, namespace
-from fivefold.core.types import Doubles
+from fivefold.core.numerics.arrays import AnyArray, like, namespace
+from fivefold.core.numerics.gram_kernels import product_of_parts, single_column, three_parts, weight_columns
+from fivefold.core.types import Doubles, Matrix, Vector
 
 MAX_SUMMED = 4096  # numbers of the sums that a program holds: of more centres, or wider ones, only labels are found
 BLOCK_CENTRES = 64  # centres that are compared at a time, where they are many
 
 
 def assign_and_sum(
-    X: AnyArray, origin: AnyArray, C: AnyArray, labels: AnyArray, w: AnyArray | None
+    X: AnyArray, place: Vector, centres: Matrix, labels: AnyArray, w: AnyArray | None
 ) -> tuple[AnyArray, int, tuple[Doubles, Doubles, Doubles] | None]:
     """New labels (n,), how many differ from `labels`, and counts, weights and sums of the clusters about the origin.
 
-    The sums are None where a program could not hold them. The host waits once.
+    The origin (d,) and the centres (K, d) about it are on the host. The sums are None where a program could not hold
+    them. The host waits once.
     """
     n, d = X.shape
-    K, D, xp = len(C), padded(d), namespace(X)
-    half, found, G = 0.5 * (C * C).sum(dim=1), xp.empty_like(labels), padded(K)
+    K, D, xp = len(centres), padded(d), namespace(X)
+    found, G, single = xp.empty_like(labels), padded(K), centres.astype(np.float32)
+    numbers = like(np.concatenate([place, single.ravel(), 0.5 * (single.astype(np.float64) ** 2).sum(axis=1)]), X)
+    origin, C, half = numbers[:d], numbers[d : d + K * d], numbers[d + K * d :]  # one copy to the device
     if G * D > MAX_SUMMED:
         P = blocks(n, 64)
         changed = xp.empty(P, dtype=xp.int32, device=X.device)
         _labels[(P,)](X, origin, C, half, labels, found, changed, n, d, K, D, BLOCK_CENTRES, 64)
         return found, int(changed.sum()), None
-    P = min(PROGRAMS, blocks(n, 64))
+    B = 128 if D <= 32 else 64
+    P = min(PROGRAMS, blocks(n, B))
     out = X.new_empty((P, G * D + 2 * G + 1))
-    _assign[(P,)](X, origin, C, half, labels, X if w is None else w, found, out, n, P, d, K, D, G, 64, w is not None)
+    _assign[(P,)](X, origin, C, half, labels, X if w is None else w, found, out, n, P, d, K, D, G, B, w is not None)
     sums = host_sums(out)
     counts, weight = sums[G * D : G * D + 2 * G].reshape(2, G)[:, :K]
     return found, int(sums[-1]), (counts, counts if w is None else weight, sums[: G * D].reshape(G, D)[:K, :d])
@@ -42,39 +49,39 @@ def _assign(
     cols, centres = tl.arange(0, D), tl.arange(0, G)
     o = tl.load(origin + cols, mask=cols < d, other=0.0)
     held = (cols[:, None] < d) & (centres[None, :] < K)
-    c = tl.load(C + centres[None, :] * d + cols[:, None], mask=held, other=0.0)
+    p, q, r = three_parts(tl.load(C + centres[None, :] * d + cols[:, None], mask=held, other=0.0))
     level = tl.load(half + centres, mask=centres < K, other=float("inf"))
     total, tally = tl.zeros((G, D), tl.float32), tl.zeros((G, 16), tl.float32)
-    moved, ones = tl.zeros((B,), tl.int32), (tl.zeros((B, 16), tl.float32) + 1.0).to(tl.bfloat16)
-    weight = tl.zeros((G,), tl.float32)
+    moved, ones = tl.zeros((B,), tl.int32), single_column(B)
+    weight = tl.zeros((G, 16), tl.float32)
     for i in range(pid, tl.cdiv(n, B), programs):
         rows = (i * B + tl.arange(0, B)).to(tl.int64)
         valid = rows < n
         inside = valid[:, None] & (cols[None, :] < d)
         z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
         z = tl.where(inside, z - o[None, :], 0.0)
-        best = tl.argmin(level[None, :] - tl.dot(z, c, input_precision="tf32x3"), 1)
+        a, b, e = three_parts(z)
+        best = tl.argmin(level[None, :] - product_of_parts(a, b, e, p, q, r), 1)
         before = tl.load(old + rows, mask=valid, other=0)
         tl.store(labels + rows, best, mask=valid)
         moved += ((before != best) & valid).to(tl.int32)
-        mine = (best[:, None] == centres[None, :]) & valid[:, None]
-        members = tl.trans(tl.where(mine, 1.0, 0.0).to(tl.bfloat16))  # exact; z is the sum of three numbers in bfloat16
+        best = tl.where(valid, best, -1)
+        members = tl.where(best[None, :] == centres[:, None], 1.0, 0.0).to(tl.bfloat16)  # exact
         tally = tl.dot(members, ones, tally)
         if weighted:
             v = tl.load(w + rows, mask=valid, other=0.0)
-            weight += tl.sum(tl.where(mine, v[:, None], 0.0), 0)
-            z = z * v[:, None]
-        a = z.to(tl.bfloat16)
-        rest = z - a.to(tl.float32)
-        b = rest.to(tl.bfloat16)
-        total = tl.dot(members, a, total)
-        total = tl.dot(members, b, total)
-        total = tl.dot(members, (rest - b.to(tl.float32)).to(tl.bfloat16), total)
+            large, small = weight_columns(v)
+            part = tl.dot(members, small)
+            weight += tl.dot(members, large, part)
+            a, b, e = three_parts(z * v[:, None])
+        part = tl.dot(members, e)
+        part = tl.dot(members, b, part)
+        total += tl.dot(members, a, part)
     at = out + pid.to(tl.int64) * (G * D + 2 * G + 1)
     tl.store(at + centres[:, None] * D + cols[None, :], total)
     at += G * D
-    tl.store(at + centres, tl.sum(tally, 1) / 16)
-    tl.store(at + G + centres, weight)
+    tl.store(at + centres, tl.sum(tally, 1))
+    tl.store(at + G + centres, tl.sum(weight, 1))
     tl.store(at + 2 * G, tl.sum(moved).to(tl.float32))
 
 

@@ -47,8 +47,7 @@ class TensorAssignment:
 
         points, X = self.points, self.points.table
         w = None if is_one(points.w) else points.w.to(X.dtype)
-        origin = like(points.origin, X)
-        self.labels, changed, sums = assign_and_sum(X, origin, like(C, X), self.labels, w)
+        self.labels, changed, sums = assign_and_sum(X, points.origin, C, self.labels, w)
         if sums is not None:
             counts, self.weight, total = sums
             rounded = points.origin.astype(numpy_dtype(X.dtype)).astype(np.float64)  # the origin as the kernel had it
@@ -112,7 +111,7 @@ def nearest_of_tensor(points: TensorPoints, C: Matrix) -> AnyArray:
         from fivefold.spatial.centres.nearest_kernels import assign_and_sum
 
         before = xp.zeros(points.n, dtype=xp.int32, device=X.device)
-        return assign_and_sum(X, like(points.origin, X), like(C, X), before, None)[0]
+        return assign_and_sum(X, points.origin, C, before, None)[0]
     level = 0.5 * squared_norms(C) + (C @ points.origin if points.near else 0.0)
     half, slope = like(level, X), like(-C.T, X)
     out = xp.empty(points.n, dtype=xp.int32, device=X.device)

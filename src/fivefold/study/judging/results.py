@@ -38,7 +38,7 @@ INNER_SELECTION_LABEL = "best, chosen inside each fold"
 MAX_NAMES = 4  # learners named in a sentence; the table has them all
 RESULTS_SCHEMA = 3  # version of results.json
 TIMING_FIELDS = ("fit_seconds", "predict_seconds", "busy_seconds", "size_bytes")
-OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba", "inner", "fitted")  # of a fold, in results.json
+OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba", "inner", "fitted", "device")  # of a fold, in results.json
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,12 @@ class Results:
     def baselines(self) -> tuple[LearnerResult, ...]:
         """The baselines that finished, best first."""
         return tuple(judged for judged in self.judged if judged.outcome.learner.baseline)
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """Where each learner that finished a fold was fitted."""
+        outcomes = [*(judged.outcome for judged in self.judged), *self.failed]
+        return {one.learner.name: max(fold.device for fold in one.folds) for one in outcomes if one.folds}
 
     def with_outcome(self, outcome: Outcome, *, baselines: bool = False) -> tuple[str, ...]:
         """The names of the learners with this verdict: those that are baselines, or those that are not."""
@@ -292,7 +298,7 @@ def results_to_json(results: Results) -> dict[str, Any]:
         "skipped": dict(plan.skipped),
         "warnings": list(results.warnings),
         "versions": dict(results.environment),
-    }
+    } | ({} if plan.options.device is None else {"devices": results.devices})
 
 
 def timing_record(results: Results) -> dict[str, Any]:

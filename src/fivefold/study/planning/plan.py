@@ -80,6 +80,7 @@ class Options:
     margin: float | None = None  # of practical equality, in units of the deciding score; None: by the table
     log_target: bool = False  # may the logarithm of a skewed target be tried? Not in studies begun by older versions
     tuning_folds: int | None = None  # inner folds that settings are tried on; None: all
+    device: str | None = None  # of torch, where methods that take tensors are fitted; None: everything on the CPU
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,7 @@ def make_plan(
     repeats: int | None = None,
     holdout: float | None = None,
     margin: float | None = None,
+    device: str | None = None,
 ) -> Plan:
     """Plan a study of the named methods, or of the portfolio; the baselines are always included."""
     options = Options(
@@ -206,6 +208,7 @@ def make_plan(
         holdout=holdout,
         margin=margin,
         log_target=True,
+        device=device,
     )
     return plan_from_options(data, options)
 
@@ -268,6 +271,8 @@ def plan_from_options(data: Data, options: Options) -> Plan:
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """All that decides the results, as plain values without times."""
     data, options = plan.data, vars(plan.options) | {"names": [str(name) for name in plan.options.names]}
+    if options["device"] is None:  # as in plans of versions that knew no device
+        del options["device"]
     entry = {
         "data": {
             "name": data.name,

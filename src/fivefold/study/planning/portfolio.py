@@ -130,6 +130,12 @@ class Learner:
         needs = input_needs(self._prototype_or_default())
         return replace(needs, categories="codes") if self.coded else needs
 
+    @property
+    def takes_tensors(self) -> bool:
+        """Can it be fitted on a device of torch? A blend can if a member can."""
+        own = getattr(self.method.cls if self.prototype is None else self.prototype, "takes", None)
+        return getattr(own, "tensors", False) or any(member.takes_tensors for member in self.members)
+
     def make(self, setting: Setting, seed: int) -> TunableModel:
         """The unfitted estimator with this setting, except LOG_TARGET; `seed` sets every random_state in it."""
         if self.members:

@@ -115,16 +115,18 @@ def features_section(results: Results) -> Section:
 
 def models_section(results: Results) -> Section:
     """Phase 4: the learners, and the methods left out."""
-    plan = results.plan
+    plan, places = results.plan, {} if results.plan.options.device is None else results.devices
     rows = [
         (
             Cell(learner.name + (" (baseline)" if learner.baseline else "")),
             Cell(learner.method.card.use),
             Cell("" if learner.members else f"{len(learner.settings)}", len(learner.settings)),
+            *([Cell(places.get(learner.name, ""))] if places else []),
         )
         for learner in plan.learners
     ]
-    blocks: list[Block] = [TableBlock("Learners compared", ("learner", "when to use it", "settings"), tuple(rows))]
+    header = ("learner", "when to use it", "settings", *(["fitted on"] if places else []))
+    blocks: list[Block] = [TableBlock("Learners compared", header, tuple(rows))]
     if plan.skipped:
         skipped = tuple(text_cells(pair) for pair in plan.skipped.items())
         blocks.append(TableBlock("Left out", ("method", "reason"), skipped))

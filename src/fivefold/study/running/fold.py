@@ -7,11 +7,12 @@ Random numbers depend on the seed of the study and on the split alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from fivefold.core.admission.fit_device import fits_on
 from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.planning.hyperparameters import Setting
 from fivefold.study.planning.plan import Plan
@@ -56,10 +57,17 @@ class FoldResult:
     at_edge: tuple[str, ...] = ()
     inner: np.ndarray | None = None  # predictions for the test rows of the inner splits, for the weights of a blend
     fitted: np.ndarray | None = None  # predictions for training rows, for the training score of a blend
+    device: str = "cpu"  # where it was fitted
 
 
 def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> FoldResult:
     """Tune and fit on the training rows of a split, test on its test rows."""
+    with fits_on(plan.options.device) as places:
+        result = _evaluate_fold(data, learner, split, plan)
+    return replace(result, device=max(places.values(), default="cpu"))  # of those of its parts, a device before the CPU
+
+
+def _evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> FoldResult:
     data, seed = plan.coded(data), derive_seed(plan.seed, split.repeat, split.fold)
     stopwatch, choice = Stopwatch(), choose_setting(data, learner, split.train, plan, seed)
     model = stopwatch(fit_pipeline, data, learner, choice.parameters, split.train, seed)
@@ -133,6 +141,7 @@ def evaluate_blend(data: Data, blend: Learner, split: Split, plan: Plan, folds: 
         proba=None if classes is None else answers.proba,
         train_score={} if on_train is None else score_all(plan.shown, on_train, known),
         tried=choice.tried,
+        device=max((fold.device for fold in used.values()), default="cpu"),
     )
 
 

@@ -19,10 +19,12 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.admission.fit_device import fits_on, start_device
 from fivefold.study.planning.hyperparameters import Setting
 from fivefold.study.planning.plan import FitCost, Plan
 from fivefold.study.planning.portfolio import Learner, MemberShare
@@ -95,10 +97,10 @@ class LearnerOutcome:
     cut: bool = False  # was it the budget?
 
 
-def make_workers(data: Data, jobs: int, cluster: str | None = None) -> WorkerPool:
+def make_workers(data: Data, jobs: int, cluster: str | None = None, device: str | None = None) -> WorkerPool:
     """Workers that hold the data, for `measure_costs` and `run_pending`: processes, or those of a Dask cluster."""
     if cluster is None:
-        return WorkerPool(_call_task, data, jobs)
+        return WorkerPool(partial(_call_task, device=device), data, jobs)
     pool: Any = ClusterPool(_call_task, data, cluster, jobs)  # it has the methods of the other
     return pool
 
@@ -153,7 +155,7 @@ def strongest_learner(plan: Plan) -> Learner | None:
 
 def run_plan(plan: Plan, *, jobs: int = 1) -> tuple[LearnerOutcome, ...]:
     """The outcome of every learner, with a journal in memory."""
-    with Journal.create(":memory:", {}) as journal, make_workers(plan.data, jobs) as workers:
+    with Journal.create(":memory:", {}) as journal, make_workers(plan.data, jobs, device=plan.options.device) as workers:
         run_pending(plan, journal, workers)
         return read_outcomes(plan, journal)
 
@@ -279,9 +281,14 @@ def _outcome_of(learner: Learner, entries: list[JournalEntry]) -> LearnerOutcome
 # In the workers
 
 
-def _call_task(data: Data, task: tuple[Callable[..., object], *tuple[object, ...]]) -> object:
+def _call_task(
+    data: Data, task: tuple[Callable[..., object], *tuple[object, ...]], device: str | None = None
+) -> object:
     function, *arguments = task
-    return function(data, *arguments)
+    if device is not None:
+        start_device(device)
+    with fits_on(device):
+        return function(data, *arguments)
 
 
 def try_measure(data: Data, plan: Plan, learner: Learner) -> FitCost | None:
