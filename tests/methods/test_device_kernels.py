@@ -120,8 +120,8 @@ def test_softmax_losses(rows):
     Z, w, codes = to_numpy(rows["Z"]), to_numpy(rows["w"]).astype(np.float64), to_numpy(rows["codes"])
     W, b = rows["X"][:3], rows["w"][:3]
     eta = to_numpy(W).astype(np.float64) @ Z.T + to_numpy(b)[:, None]
-    X, centre, y, s = on_device(rows, "X", "centre", "codes", "w")
-    total, G = softmax_sums(X, centre, W.cuda(), b.cuda(), y, s)
+    X, y, s = on_device(rows, "X", "codes", "w")
+    total, G = softmax_sums(X, to_numpy(rows["centre"]), to_numpy(W), to_numpy(b), y, s)
     slope = w * SoftmaxLoss().slope(codes, eta)
     assert_close(total, w @ SoftmaxLoss().value(codes, eta))
     assert_close(G, np.column_stack([slope @ Z, slope.sum(axis=1)]))

@@ -228,7 +228,7 @@ def _check_place(device: str | None, cluster: str | None) -> None:
     try:
         check_device(device)
     except ValueError as error:
-        raise BadInput(f"--device {error}; leave --device out to run on the CPU") from None
+        raise BadInput(f"--device: {error}; leave --device out to run on the CPU") from None
 
 
 def _with_costs(plan: Plan, workers: WorkerPool, clock: BudgetClock) -> Plan:

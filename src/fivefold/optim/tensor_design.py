@@ -101,10 +101,10 @@ def kernel_pass(loss: Loss, design: Design, W: Array, y: AnyArray, s: AnyArray) 
     from fivefold.optim.losses.loss_kernels import risk_sums, softmax_sums
 
     coef, height = (np.atleast_1d(part) for part in design.split(W))
-    centre = like(np.zeros(X.shape[1]) if design.centre is None else design.centre, X)
+    centre = np.zeros(X.shape[1]) if design.centre is None else design.centre
     v = None if is_one(s) else s.to(X.dtype)
     if many:
-        total, G = softmax_sums(X, centre, like(coef, X), like(height, X), y, v)
+        total, G = softmax_sums(X, centre, coef, height, y, v)
     else:
-        total, G = risk_sums(type(loss).__name__, X, centre, like(coef, X), like(height, X), y.to(X.dtype), v)
+        total, G = risk_sums(type(loss).__name__, X, centre, coef, height, y.to(X.dtype), v)
     return total, G[..., : design.size]

@@ -178,7 +178,7 @@ def _group(
         inside = (rows[:, None] < n) & (cols[None, :] < d)
         z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
         z = tl.where(inside, z - middle[None, :], 0.0)
-        code = tl.load(codes + rows, mask=rows < n, other=-1)
+        code = tl.load(codes + rows, mask=rows < n, other=-1).to(tl.int32)
         members = tl.where(code[None, :] == groups[:, None], 1.0, 0.0).to(tl.bfloat16)  # exact
         square = z * z
         if weighted:

@@ -1,4 +1,4 @@
-"""Sums of z z' by group on a CUDA tensor in float32, for rows that are read group by group: each counts in one alone."""
+"""Sums of z z' by group on a CUDA tensor in float32: rows are read group by group, each of them once."""
 
 from __future__ import annotations
 
@@ -14,32 +14,34 @@ def group_scatter_sums(
     X: AnyArray, codes: AnyArray, w: AnyArray | None, K: int
 ) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     """Weights (K,), sums of w z (K, d) and w z z' (K, d, d), z = x less the centre of its group, and centres (K, d)."""
-    xp, (n, d) = namespace(X), X.shape
+    xp, d = namespace(X), X.shape[1]
     D, narrow = padded(d), codes.to(xp.uint8 if K < 256 else xp.int32)  # the narrower, the faster to sort
     found, order = narrow.sort(stable=True)
     ends = xp.searchsorted(found, xp.arange(K + 1, dtype=found.dtype, device=X.device))
-    pilot = ends[:-1, None] + xp.arange(PILOT_ROWS, device=X.device) % (ends[1:] - ends[:-1]).clamp_(min=1)[:, None]
-    centres = X[order[pilot.clamp_(max=n - 1)]].mean(dim=1)
-    P, size = max(1, PROGRAMS // K), 2 * D * D + D + 1
+    P, size = max(1, PROGRAMS // K), 2 * D * D + 2 * D + 1
     out = X.new_empty((P, K * size))
     v, given = X if w is None else w, {"num_warps": warps(D), "num_stages": GRAM_STAGES}
-    _group_scatter[(P, K)](X, order, centres, ends, v, out, P, d, K, D, BLOCK, w is not None, **given)
-    sums = host_sums(out, centres)
-    each = sums[: K * size].reshape(K, size)
+    _group_scatter[(P, K)](X, order, ends, v, out, P, d, K, D, BLOCK, PILOT_ROWS, w is not None, **given)
+    each = host_sums(out).reshape(K, size)
     whole, half = each[:, : 2 * D * D].reshape(K, 2, D, D).transpose(1, 0, 2, 3)
     scatter = (whole + half + half.transpose(0, 2, 1))[:, :d, :d]
-    return each[:, -1], each[:, 2 * D * D : 2 * D * D + d], scatter, sums[K * size :].reshape(K, d)
+    first, centres = each[:, 2 * D * D : -1].reshape(K, 2, D).transpose(1, 0, 2)[:, :, :d]
+    return each[:, -1], first, scatter, centres
 
 
 @kernel
 def _group_scatter(
-    X, order, centres, ends, w, out, programs,
-    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, B: tl.constexpr, weighted: tl.constexpr,
+    X, order, ends, w, out, programs,
+    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, B: tl.constexpr, H: tl.constexpr, weighted: tl.constexpr,
 ):  # fmt: skip
     pid, k = tl.program_id(0), tl.program_id(1)
     cols = tl.arange(0, D)
-    middle = tl.load(centres + k * d + cols, mask=cols < d, other=0.0)
     begin, end = tl.load(ends + k), tl.load(ends + k + 1)
+    places = begin + tl.arange(0, H)
+    rows = tl.load(order + places, mask=places < end, other=0)
+    seen = (places[:, None] < end) & (cols[None, :] < d)
+    head = tl.load(X + rows[:, None] * d + cols[None, :], mask=seen, other=0.0)
+    middle = tl.sum(head, 0) / tl.maximum(tl.minimum(end - begin, H), 1).to(tl.float32)
     gram, half = tl.zeros((D, D), tl.float32), tl.zeros((D, D), tl.float32)
     total, mass = tl.zeros((B, D), tl.float32), tl.zeros((B,), tl.float32)
     for start in range(begin + pid * B, end, programs * B):
@@ -63,9 +65,10 @@ def _group_scatter(
         gram += tl.dot(turned, a, part)
         part = tl.dot(turned, c)
         half += tl.dot(turned, b, part)
-    at = out + (pid.to(tl.int64) * K + k) * (2 * D * D + D + 1)
+    at = out + (pid.to(tl.int64) * K + k) * (2 * D * D + 2 * D + 1)
     square = cols[:, None] * D + cols[None, :]
     tl.store(at + square, gram)
     tl.store(at + D * D + square, half)
     tl.store(at + 2 * D * D + cols, tl.sum(total, 0))
-    tl.store(at + 2 * D * D + D, tl.sum(mass))
+    tl.store(at + 2 * D * D + D + cols, tl.where(pid == 0, 1.0, 0.0) * middle)  # of all programs, the first gives it
+    tl.store(at + 2 * D * D + 2 * D, tl.sum(mass))

@@ -10,10 +10,10 @@ from fivefold.core.numerics.tensors import is_one, row_cuts
 from fivefold.core.types import Array, Matrix, Vector
 from fivefold.distributions.covariances.covariance_matrices import Covariance, FullCovariance, TiedCovariance
 from fivefold.distributions.covariances.gaussian_loops import LOG_2PI
+from fivefold.distributions.covariances.tensor_densities import MAX_SQUARED_DEVIATIONS
 from fivefold.distributions.statistics.moments import GroupMoments, or_one
 
-MAX_SQUARED_DEVIATIONS = 100.0  # of a mean from the mean of the means, where log densities are sums about that
-MAX_CANCELLATION = 64.0  # squares over scatter: sums about one centre lose at most this share of the digits of float32
+MAX_CANCELLATION = 256.0  # squares about one centre over scatter: with sums good to 5e-8, variances are to 1e-5
 
 
 def gaussian_step(

@@ -9,20 +9,24 @@ from __future__ import annotations
 import numpy as np
 
 from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl
-from fivefold.core.numerics.arrays import AnyArray, namespace
+from fivefold.core.numerics.arrays import AnyArray, like, namespace
 from fivefold.core.numerics.gram_kernels import product_of_parts, three_parts
-from fivefold.core.types import Doubles
+from fivefold.core.types import Doubles, Matrix, Vector
 
 LOSS_CODES = {"LogLoss": 0, "SquaredHingeLoss": 1, "PoissonLoss": 2, "GammaLoss": 3, "BinomialLogitLoss": 4}
 MAX_CLASSES = 64  # of softmax_sums
 
 
 def risk_sums(
-    loss: str, X: AnyArray, centre: AnyArray, w: AnyArray, b: AnyArray, y: AnyArray, s: AnyArray | None
+    loss: str, X: AnyArray, middle: Vector, coef: Vector, height: Vector, y: AnyArray, s: AnyArray | None
 ) -> tuple[float, Doubles]:
-    """The sum of s loss(y, eta), and its gradient (d + 1,), the intercept last; s is None for ones."""
+    """The sum of s loss(y, eta), and its gradient (d + 1,), the intercept last; s is None for ones.
+
+    The centre of the rows, the coefficients and the intercept are on the host, and go to the device in one copy.
+    """
     n, d = X.shape
-    D = padded(d)
+    D, numbers = padded(d), like(np.concatenate([middle, coef, height]), X)
+    centre, w, b = numbers[:d], numbers[d : 2 * d], numbers[2 * d :]
     B = 4096 // D
     P = min(PROGRAMS, blocks(n, B))
     out = X.new_empty((P, D + 2), dtype=namespace(X).float64)
@@ -32,12 +36,12 @@ def risk_sums(
 
 
 def softmax_sums(
-    X: AnyArray, centre: AnyArray, W: AnyArray, b: AnyArray, y: AnyArray, s: AnyArray | None
+    X: AnyArray, middle: Vector, coef: Matrix, height: Vector, y: AnyArray, s: AnyArray | None
 ) -> tuple[float, Doubles]:
-    """The sum of s softmax losses, and its gradient (K, d + 1), for coefficients W (K, d) and b (K,)."""
+    """The sum of s softmax losses, and its gradient (K, d + 1), for coefficients (K, d) and intercepts (K,)."""
     n, d = X.shape
-    K, D = len(W), padded(d)
-    G = padded(K)
+    K, D, numbers = len(coef), padded(d), like(np.concatenate([middle, coef.ravel(), height]), X)
+    centre, W, b, G = numbers[:d], numbers[d : d + K * d], numbers[d + K * d :], padded(K)
     P = min(PROGRAMS, blocks(n, 64))
     out = X.new_empty((P, G * D + G + 1), dtype=namespace(X).float64)
     _softmax[(P,)](X, centre, W, b, y, X if s is None else s, out, n, P, d, K, D, G, 64, s is not None)
@@ -121,7 +125,7 @@ def _softmax(
         z = tl.where(inside, z - middle[None, :], 0.0)
         a, b, c = three_parts(z)
         eta = product_of_parts(a, b, c, p, q, r) + height[None, :]
-        code = tl.load(y + rows, mask=valid, other=0)
+        code = tl.load(y + rows, mask=valid, other=0).to(tl.int32)
         right = code[:, None] == classes[None, :]
         top = tl.max(eta, 1)
         e = tl.exp(eta - top[:, None])

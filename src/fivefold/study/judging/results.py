@@ -38,7 +38,8 @@ INNER_SELECTION_LABEL = "best, chosen inside each fold"
 MAX_NAMES = 4  # learners named in a sentence; the table has them all
 RESULTS_SCHEMA = 3  # version of results.json
 TIMING_FIELDS = ("fit_seconds", "predict_seconds", "busy_seconds", "size_bytes")
-OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba", "inner", "fitted", "device")  # of a fold, in results.json
+# of a fold, in results.json
+OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba", "inner", "fitted", "device")
 
 
 @dataclass(frozen=True)

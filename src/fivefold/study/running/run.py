@@ -155,7 +155,8 @@ def strongest_learner(plan: Plan) -> Learner | None:
 
 def run_plan(plan: Plan, *, jobs: int = 1) -> tuple[LearnerOutcome, ...]:
     """The outcome of every learner, with a journal in memory."""
-    with Journal.create(":memory:", {}) as journal, make_workers(plan.data, jobs, device=plan.options.device) as workers:
+    made = make_workers(plan.data, jobs, device=plan.options.device)
+    with Journal.create(":memory:", {}) as journal, made as workers:
         run_pending(plan, journal, workers)
         return read_outcomes(plan, journal)
 
