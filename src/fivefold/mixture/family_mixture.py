@@ -19,6 +19,7 @@ from fivefold.core.admission.categories import Categories
 from fivefold.core.admission.takes import Takes
 from fivefold.core.chunks.chunked_array import ChunkedArray, is_chunked, per_row, sum_over_chunks
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
+from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_device_of
 from fivefold.core.registry import Card
 from fivefold.core.types import Mask, Matrix, Rng, Table, Vector, Weights
 from fivefold.distributions.alternatives import Alternatives
@@ -84,7 +85,7 @@ class Mixture(BaseMixture):
     verbose: Index | bool = 0
     verbose_interval: Count = 10
 
-    takes = Takes(missing=True, empty=False, categories=True, chunks=True)
+    takes = Takes(missing=True, empty=False, categories=True, tensors=True, chunks=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Groups in tables of mixed columns: numbers, counts, yes or no, categories, with missing entries. Columns "
@@ -147,7 +148,9 @@ class Mixture(BaseMixture):
 
 
 def _numbers_imputed(X: Table, imputed: Table, is_level: Mask) -> Table:
-    """The table with numbers imputed only: a mean is not a level."""
+    """The table with numbers imputed only: a mean is not a level. A tensor has no missing entries."""
+    if is_tensor(X):
+        return X
     if not isinstance(X, ChunkedArray):
         return np.where(is_level, X, imputed)
     known, filled = X.pick, imputed.pick
@@ -166,9 +169,11 @@ def _levels(family: Family) -> dict[int, int]:
 def _embedded(X: Matrix, w: Weights, levels: dict[int, int]) -> Matrix:
     """Standardised columns, and indicators of levels, scaled so that rows that differ in one category are 1 apart."""
     numbers = [j for j in range(X.shape[1]) if j not in levels]
-    if is_chunked(X):
+    if is_chunked(X) or is_tensor(X):
         seen = sum_over_chunks(Gaussian(Diagonal()).stats, X, w[:, None])
         mean, variance = seen.mean[0, numbers], (seen.scatter[0] / seen.count[0])[numbers]
+        if is_tensor(X):
+            return _standardised(X, numbers, like(mean, X), like(np.sqrt(variance), X), levels)
         return per_row(lambda X: _standardised(X, numbers, mean, np.sqrt(variance), levels), X)
     mean = np.average(X[:, numbers], axis=0, weights=w)
     scale = np.sqrt(np.average((X[:, numbers] - mean) ** 2, axis=0, weights=w))
@@ -176,5 +181,7 @@ def _embedded(X: Matrix, w: Weights, levels: dict[int, int]) -> Matrix:
 
 
 def _standardised(X: Matrix, numbers: list[int], mean: Vector, scale: Vector, levels: dict[int, int]) -> Matrix:
-    indicators = [(X[:, j, None] == np.arange(m)) / np.sqrt(2) for j, m in levels.items()]
-    return np.hstack([(X[:, numbers] - mean) / np.where(scale > 0, scale, 1), *indicators])
+    xp = namespace(X)
+    values = {j: to_device_of(np.arange(m), X) for j, m in levels.items()}
+    indicators = [like(X[:, j, None] == known, X) / np.sqrt(2) for j, known in values.items()]
+    return xp.concat([(X[:, numbers] - mean) / xp.where(scale > 0, scale, xp.ones_like(scale)), *indicators], axis=1)

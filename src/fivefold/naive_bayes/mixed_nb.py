@@ -76,7 +76,7 @@ class MixedNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
     array(['a'], dtype='<U1')
     """
 
-    takes = Takes(missing=True, empty=False, categories=True, chunks=True)
+    takes = Takes(missing=True, empty=False, categories=True, tensors=True, chunks=True)
     card = Card(
         applications=("classification", "data mining"),
         use="Tables as they come: numbers, counts and categories side by side, some missing. One pass, no encoding.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -42,8 +42,42 @@ class Codebook:
     rounding: float  # error of |c|^2 / 2 - c.x in those loops, as a share of |c| |x| + |c|^2 / 2
 
 
+class WeightedPoints:
+    """What all points have in common: rows about an origin, the weight of each, and their spread."""
+
+    table: Any  # (n, d): an array, a CSR matrix or a tensor
+    w: Any  # (n,), of the same library
+    origin: Vector  # (d,)
+    scatter: float  # sum of w |x - mean|^2
+
+    @property
+    def n(self) -> int:
+        return int(self.table.shape[0])
+
+    @property
+    def width(self) -> int:
+        return int(self.table.shape[1])
+
+    @property
+    def variance(self) -> float:
+        """The mean variance of the columns."""
+        return self.scatter / float(self.w.sum()) / self.width
+
+    def rows_as_given(self, ids: Any) -> Matrix:  # numbers of rows; of a table in chunks, rows already
+        """Some rows as they were given, dense (m, d), on the host."""
+        raise TypeError(f"{type(self).__name__} does not give single rows")
+
+    def centred_rows(self, ids: Indices) -> Matrix:
+        """Some rows, dense, relative to the origin (m, d)."""
+        return np.ascontiguousarray(self.rows_as_given(ids) - self.origin)
+
+    def centred(self, C: Matrix) -> Matrix:
+        """Positions C (K, d) relative to the origin, in double precision."""
+        return np.ascontiguousarray(np.asarray(C, dtype=np.float64) - self.origin)
+
+
 @dataclass(frozen=True)
-class Points:
+class Points(WeightedPoints):
     """Rows relative to an origin (their mean; zero if they are sparse), the weight of each, and their spread."""
 
     table: Table  # as given: (n, d), an array or a CSR matrix
@@ -78,19 +112,6 @@ class Points:
         mean = np.asarray(X.T @ w).ravel() / w.sum()
         second = float(np.repeat(w, np.diff(X.indptr)) @ np.square(X.data, dtype=np.float64))
         return cls(X, rows, w, np.zeros(X.shape[1]), max(second - float(w.sum() * (mean @ mean)), 0.0))
-
-    @property
-    def n(self) -> int:
-        return int(self.table.shape[0])
-
-    @property
-    def width(self) -> int:
-        return int(self.table.shape[1])
-
-    @property
-    def variance(self) -> float:
-        """The mean variance of the columns."""
-        return self.scatter / float(self.w.sum()) / self.width
 
     @cached_property
     def keys(self) -> Vector:
@@ -135,20 +156,12 @@ class Points:
         chosen = self.table[ids]
         return chosen.toarray() if issparse(chosen) else chosen
 
-    def centred_rows(self, ids: Indices) -> Matrix:
-        """Some rows, dense, relative to the origin (m, d)."""
-        return np.ascontiguousarray(self.rows_as_given(ids) - self.origin)
-
     def sums(self, labels: Codes, K: int) -> Doubles:
         """The weighted sum of the rows of each label, relative to the origin (K, d)."""
         members = csr_matrix((self.w, (labels, np.arange(self.n))), shape=(K, self.n))
         if isinstance(self.rows, SparseRows):
             return (members @ self.table).toarray()
         return members @ (self.table - self.origin)
-
-    def centred(self, C: Matrix) -> Matrix:
-        """Positions C (K, d) relative to the origin, in double precision."""
-        return np.ascontiguousarray(np.asarray(C, dtype=np.float64) - self.origin)
 
     def fits_single_precision(self, C: Matrix) -> bool:
         """Can single precision hold the squared norms of these rows and centres?"""

@@ -11,12 +11,12 @@ import numpy as np
 from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace, to_device_of, to_numpy
 from fivefold.core.numerics.tensors import cross_sums, on_host, one_hot, ones_beside, row_cuts
 from fivefold.core.types import Doubles, Indices, Matrix, Table, Vector, Weights
-from fivefold.spatial.points import Points, fixed_direction
+from fivefold.spatial.points import Points, WeightedPoints, fixed_direction
+from fivefold.spatial.row_sampling import RUN_LENGTH
 
 PILOT_ROWS = 2048  # rows whose mean is the origin of the sums that give the mean
 MAX_SQUARED_MEAN_RATIO = 16.0  # squared mean over variance: rows nearer to zero are compared without taking it off
 AnyPoints: TypeAlias = Any  # Points or TensorPoints, which have the same methods on arrays of their library
-RUN_LENGTH = 256  # rows in a run of a draw, as in row_sampling
 
 
 def memory_points(X: Table, w: Weights | None = None) -> AnyPoints:
@@ -25,7 +25,7 @@ def memory_points(X: Table, w: Weights | None = None) -> AnyPoints:
 
 
 @dataclass(frozen=True)
-class TensorPoints:
+class TensorPoints(WeightedPoints):
     """Rows of a tensor about an origin, the weight of each, and their spread; small results are NumPy arrays."""
 
     table: AnyArray  # (n, d)
@@ -46,19 +46,6 @@ class TensorPoints:
         shift = on_host(first) / total
         scatter = max(float(second) - total * float(shift @ shift), 0.0)
         return cls(X, w, on_host(pilot) + shift, scatter)
-
-    @property
-    def n(self) -> int:
-        return int(self.table.shape[0])
-
-    @property
-    def width(self) -> int:
-        return int(self.table.shape[1])
-
-    @property
-    def variance(self) -> float:
-        """The mean variance of the columns."""
-        return self.scatter / float(self.w.sum()) / self.width
 
     @cached_property
     def near(self) -> bool:
@@ -90,14 +77,6 @@ class TensorPoints:
     def rows_as_given(self, ids: Indices) -> Matrix:
         """Some rows as they were given (m, d)."""
         return to_numpy(self.table[to_device_of(ids, self.table)])
-
-    def centred_rows(self, ids: Indices) -> Matrix:
-        """Some rows relative to the origin (m, d)."""
-        return self.rows_as_given(ids) - self.origin
-
-    def centred(self, C: Matrix) -> Matrix:
-        """Positions C (K, d) relative to the origin, in double precision."""
-        return np.asarray(C, dtype=np.float64) - self.origin
 
     def sums(self, labels: AnyArray, K: int) -> Doubles:
         """The weighted sum of the rows of each label, relative to the origin (K, d)."""

@@ -35,6 +35,9 @@ JOBS_OPTION = Annotated[
 CLUSTER_OPTION = Annotated[
     str | None, typer.Option(help="Run the folds on a Dask cluster: its address, or local; the results are the same.")
 ]
+FOLDS_OPTION = Annotated[
+    int | None, typer.Option(min=2, help="Outer folds; the default depends on the number of rows.")
+]
 DEVICE_OPTION = Annotated[
     str | None, typer.Option(help="Fit methods that take tensors on a GPU: cuda, or cuda:1; the others on the CPU.")
 ]
@@ -47,9 +50,7 @@ def study(
     task: TASK_OPTION = None,
     methods: METHODS_OPTION = None,
     metric: METRIC_OPTION = None,
-    folds: Annotated[
-        int | None, typer.Option(min=2, help="Outer folds; the default depends on the number of rows.")
-    ] = None,
+    folds: FOLDS_OPTION = None,
     repeats: Annotated[
         int | None, typer.Option(min=1, help="Repeats of the outer folds; the default depends on the number of rows.")
     ] = None,

@@ -181,9 +181,15 @@ def _group(
         code = tl.load(codes + rows, mask=rows < n, other=-1).to(tl.int32)
         members = tl.where(code[None, :] == groups[:, None], 1.0, 0.0).to(tl.bfloat16)  # exact
         square = z * z
+        # the narrow products first: all are laid out as the last one in the loop, and warps share only wide ones
         if weighted:
             v = tl.load(w + rows, mask=rows < n, other=0.0)
+            large, small = weight_columns(v)
+            few = tl.dot(members, small)
+            mass += tl.dot(members, large, few)
             z, square = z * v[:, None], square * v[:, None]
+        else:
+            mass = tl.dot(members, ones, mass)  # exact
         a, b, c = three_parts(z)
         part = tl.dot(members, c)
         part = tl.dot(members, b, part)
@@ -192,12 +198,6 @@ def _group(
         part = tl.dot(members, c)
         part = tl.dot(members, b, part)
         two += tl.dot(members, a, part)
-        if weighted:
-            large, small = weight_columns(v)
-            part = tl.dot(members, small)
-            mass += tl.dot(members, large, part)
-        else:
-            mass = tl.dot(members, ones, mass)  # exact
     at = out + pid.to(tl.int64) * (2 * G * D + G + D)
     tl.store(at + groups[:, None] * D + cols[None, :], one)
     tl.store(at + G * D + groups[:, None] * D + cols[None, :], two)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivefold.core.compilation.triton_support import has_kernels
+from fivefold.core.compilation.triton_support import has_kernels, padded
 from fivefold.core.numerics.arrays import AnyArray, like, namespace, to_device_of, to_numpy
 from fivefold.core.numerics.tensors import cross_sums, is_one, on_host, row_cuts
 from fivefold.core.types import Array, Doubles
@@ -40,7 +40,7 @@ def tensor_group_moments(X: AnyArray, R: RowWeights, by_column: bool) -> GroupMo
 def _columns_about_origin(X: AnyArray, R: RowWeights) -> GroupMoments | None:
     """Moments by column from sums about one origin; None where entries are missing or too many digits cancel."""
     K, d = R.shape[1], X.shape[1]
-    if isinstance(R, GroupWeights) and K * d <= MAX_KERNEL_SUMS and has_kernels(X):
+    if isinstance(R, GroupWeights) and padded(K) * padded(d) <= MAX_KERNEL_SUMS and has_kernels(X):
         first, second, weight, centre = _kernel_sums(X, R)
     else:
         origin, sums = X[:PILOT_ROWS].mean(dim=0), (0.0, 0.0, 0.0)
@@ -48,7 +48,7 @@ def _columns_about_origin(X: AnyArray, R: RowWeights) -> GroupMoments | None:
             W, Z = group_matrix(R[a:b], X), X[a:b] - origin
             weights = W.sum(dim=0, dtype=namespace(X).float64)
             part = cross_sums(W, Z), cross_sums(W, Z.square_()), weights
-            sums = tuple(total + more for total, more in zip(sums, part, strict=True))  # type: ignore[assignment]  # numbers, then tensors
+            sums = tuple(total + more for total, more in zip(sums, part, strict=True))
         first, second, weight, centre = (on_host(total) for total in (*sums, origin))
     if np.isnan(first).any():
         return None

@@ -39,7 +39,7 @@ from fivefold.spatial.centres.lloyd import (
     nearest_distances,
 )
 from fivefold.spatial.centres.seeding import plusplus_seeds
-from fivefold.spatial.points import Points, squared_norms
+from fivefold.spatial.points import Points, WeightedPoints, squared_norms
 from fivefold.spatial.row_loops import DenseRows
 from fivefold.spatial.tensor_points import AnyPoints, memory_points
 
@@ -50,7 +50,7 @@ DISTINCT_FACTOR = 4  # rows drawn per seed where seeds have to differ
 
 
 @dataclass(frozen=True)
-class ChunkedPoints:
+class ChunkedPoints(WeightedPoints):
     """The rows of a table in chunks, the weight of each, their mean and their spread."""
 
     table: ChunkedArray
@@ -64,18 +64,9 @@ class ChunkedPoints:
         _, mean, scatter = sum_over_chunks(_spread, X, w, merge=_merged_spreads)
         return cls(X, w, mean, scatter)
 
-    @property
-    def n(self) -> int:
-        return len(self.table)
-
-    @property
-    def variance(self) -> float:
-        """The mean variance of the columns."""
-        return self.scatter / float(self.w.sum()) / self.table.shape[1]
-
-    def rows_as_given(self, seeds: Matrix) -> Matrix:
+    def rows_as_given(self, ids: Matrix) -> Matrix:
         """Seeds of chunks are rows already."""
-        return seeds
+        return ids
 
     def labels(self, C: Matrix) -> ChunkedArray:
         """The nearest of these centres for each row, computed when it is asked for."""

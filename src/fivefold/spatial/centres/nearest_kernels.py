@@ -31,7 +31,7 @@ def assign_and_sum(
         changed = xp.empty(P, dtype=xp.int32, device=X.device)
         _labels[(P,)](X, origin, C, half, labels, found, changed, n, d, K, D, BLOCK_CENTRES, 64)
         return found, int(changed.sum()), None
-    B = 128 if D <= 32 else 64
+    B = 128 if max(D, G // 2) <= 32 else 64  # rows at a time: what a program holds of them must fit its registers
     P = min(PROGRAMS, blocks(n, B))
     out = X.new_empty((P, G * D + 2 * G + 1))
     _assign[(P,)](X, origin, C, half, labels, X if w is None else w, found, out, n, P, d, K, D, G, B, w is not None)
