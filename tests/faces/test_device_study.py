@@ -73,8 +73,9 @@ def test_a_device_that_is_not_there_is_refused_in_words(tmp_path, name, words, m
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.version, "cuda", None)
-    done = run(tmp_path, "--device", name)
-    assert done.exit_code == 2
+    (tmp_path / "report.html").write_text("an old study")
+    done = run(tmp_path, "--device", name, "--overwrite")
+    assert done.exit_code == 2 and (tmp_path / "report.html").exists()
     assert re.search(words, " ".join(done.output.split()))
 
 

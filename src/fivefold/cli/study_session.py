@@ -162,11 +162,12 @@ def run_study(asked: StudyOptions, how: RunOptions) -> int:
 
 
 def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: ExitStack) -> int:
+    _check_place(asked.device, how.cluster)  # before an old study is overwritten
     journal = _open_journal(how)
     if journal is not None:
         stack.enter_context(journal)
         asked = _resumed_options(asked, how.given, journal)
-    _check_place(asked.device, how.cluster)
+        _check_place(asked.device, how.cluster)
     clock = BudgetClock(None if journal is not None else asked.budget, how.began)  # a resumed study ends as planned
     with activity(f"reading {asked.data}") as step:
         data = asked.load_data()
