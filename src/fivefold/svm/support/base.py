@@ -121,9 +121,12 @@ class KernelMachine(KernelEstimator):
         self._refuse_unbounded(solutions)
         if not any(found.reason == "max_iter" for found in solutions):
             return
+        limit, price = "max_iter", f", lower C={self.C:g}" if hasattr(self, "C") else ""
+        if self.max_iter < 0:
+            limit = "the most that are taken where max_iter=-1"
         warn(
-            f"{type(self).__name__}: {max(found.steps for found in solutions)} steps (max_iter) were not enough for "
-            f"tol={self.tol:g}; raise max_iter, or scale the columns",
+            f"{type(self).__name__}: {max(found.steps for found in solutions)} steps ({limit}) were not enough for "
+            f"tol={self.tol:g}; raise max_iter{price}, or scale the columns",
             ConvergenceWarning,
         )
 
