@@ -260,7 +260,7 @@ def _blend_first(plan: Plan, ranked: list[LearnerOutcome]) -> list[LearnerOutcom
         return ranked
     best, own = out_of_fold_losses(plan, [ranked[0], blend], rows, score).T
     units = sampling_units(plan, rows, np.random.default_rng(plan.seed))
-    if standard_errors_apart(np.bincount(units, own - best)) > 1:
+    if standard_errors_apart(np.bincount(units, own - best).astype(np.float64)) > 1:
         return ranked
     return [blend, *(outcome for outcome in ranked if outcome is not blend)]
 

@@ -128,9 +128,8 @@ def blend_weights(
     each split: numbers, or codes of classes.
     """
     predictions, y = np.array(list(inner.values()), dtype=float), np.concatenate(targets)
-    if len(inner) == 1:
-        found = np.ones(1)
-    else:
+    found: Weights = np.ones(1)
+    if len(inner) > 1:
         found = mean_weights(predictions, y) if classes is None else power_weights(predictions, y)
     found = np.where(found < min(MIN_WEIGHT, found.max()), 0.0, found)
     if classes is None:
