@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils import get_tags
 
-from fivefold.core.admission.places import place_of_fit
+from fivefold.core.admission.places import place_of_fit, words_for_full_memory
 from fivefold.core.types import UserTable
 
 E = TypeVar("E")
@@ -66,7 +66,8 @@ def fit_on_asked_device(fit: Callable[..., E], estimator: Any, X: UserTable, *ar
     if estimator._host_reason(table):  # asked before a copy is made: nobody has to be warned of one
         places.seen.setdefault(name, "cpu")
         return False
-    table = table.to(places.device)
+    with words_for_full_memory(estimator, table.new_empty(0, device=places.device)):
+        table = table.to(places.device)
     with place_of_fit(estimator, table):
         fit(estimator, table, *args, **options)
     del vars(estimator)["_kind"]  # X was an array, and so is what is learned from it
