@@ -41,7 +41,7 @@ def test_the_machine_is_that_of_its_gated_kernel():
     eta = model.gate_weights(X)[0]
     np.testing.assert_allclose(eta.sum(axis=1), 1)
     K = gated_kernel(X, X, eta, eta, 2.0)
-    theirs = SVC(kernel="precomputed", C=10.0, tol=1e-8).fit(K, y)
+    theirs = SVC(kernel="precomputed", C=10.0, tol=1e-8, random_state=0).fit(K, y)
     np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(K), atol=1e-5)
     new, _ = halves(20, seed=3)
     between = gated_kernel(new, X, model.gate_weights(new)[0], eta, 2.0)
@@ -54,7 +54,7 @@ def test_constant_gates_are_weights_of_kernels():
     eta = model.gate_weights(X[:2])[0]
     np.testing.assert_allclose(eta[0], eta[1])
     K = eta[0, 0] ** 2 * linear_kernel(X) + eta[0, 1] ** 2 * rbf_kernel(X, gamma=2.0)
-    theirs = SVC(kernel="precomputed", C=10.0, tol=1e-8).fit(K, y)
+    theirs = SVC(kernel="precomputed", C=10.0, tol=1e-8, random_state=0).fit(K, y)
     np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(K), atol=1e-5)
 
 

@@ -4,7 +4,8 @@
 
 In features whose inner products are the kernels f is linear and |f| is the length of its coefficients, so the minimiser
 is that of RiskMinimiserClassifier and RiskMinimiserRegressor on these features (`svm.support.gram_features`): every
-loss they know, named or of your own, has a kernel here. With the linear kernel both give the same predictions.
+loss they know, named or of your own, has a kernel here. With the linear kernel both give the same predictions. Hinge
+and insensitive loss are minimised by their dual problems, as in SVC and SVR.
 
     loss     squared -> kernel ridge      hinge -> support vector machine      log, probit -> kernel logistic, probit
              absolute, quantile -> kernel median and quantile regression       insensitive -> support vector regression
@@ -14,18 +15,21 @@ Kimeldorf & Wahba (1971); Schoelkopf, Herbrich & Smola (2001) for the represente
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Array, Doubles, Indices, Matrix, Table, Target, UserTable, UserWeights, Weights
+from fivefold.kernels.row_cache import MatrixRows
 from fivefold.linear_model.risk_minimiser import (
     CLASSIFIER_LOSSES,
     PROBABILITY_LOSSES,
@@ -34,8 +38,18 @@ from fivefold.linear_model.risk_minimiser import (
     RiskMinimiserClassifier,
     RiskMinimiserRegressor,
 )
-from fivefold.linear_model.solvers.class_outputs import binary_probabilities, class_probabilities, normalise_rows
+from fivefold.linear_model.solvers.class_outputs import (
+    binary_probabilities,
+    class_probabilities,
+    normalise_rows,
+    one_vs_rest_targets,
+)
+from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
+from fivefold.optim.dual.smo import minimise_dual
 from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.margin_losses import HingeLoss
+from fivefold.optim.losses.regression_losses import InsensitiveLoss
+from fivefold.svm.support.dual_problems import soft_margin, tube
 from fivefold.svm.support.expansion import KernelSum
 from fivefold.svm.support.gram_features import gram_features
 from fivefold.svm.support.kernel_estimator import KernelEstimator, SupervisedKernelEstimator, whole_gram
@@ -43,6 +57,12 @@ from fivefold.svm.support.kernel_sum_classifier import KernelSumClassifier
 from fivefold.svm.support.training import TrainingRows
 
 CURE = "Fit to a sample of the rows, or take a linear risk minimiser on features from Nystroem or RBFSampler"
+MIN_DUAL_TOLERANCE = 1e-8  # of a dual problem; on few rows its last digits are found anyhow
+# losses of support vector machines: their dual problem from the loss, targets, 1 / alpha and weights
+DUALS: dict[type[Loss], Callable[[Any, Doubles, float, Doubles], KernelDual]] = {
+    HingeLoss: lambda loss, t, C, w: soft_margin(t, C, w),
+    InsensitiveLoss: lambda loss, t, C, w: tube(t, C, w, float(loss.epsilon)),
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +111,10 @@ class KernelRiskMinimiser(KernelEstimator):
     def _minimise(
         self, linear: RiskMinimiser, training: TrainingRows, positions: Indices, y: Target, w: Weights
     ) -> PenalisedSum:
-        features = gram_features(whole_gram(training, type(self).__name__, 3.0, CURE))
+        G = whole_gram(training, type(self).__name__, 3.0, CURE)
+        if type(linear._loss) in DUALS:
+            return self._by_duals(linear._loss, G, training, positions, y, w)
+        features = gram_features(G)
         Z = features.Z if features.Z.shape[1] else np.zeros((training.n, 1))
         fitted: Any = linear
         fitted.fit(Z, y, sample_weight=w)
@@ -102,6 +125,26 @@ class KernelRiskMinimiser(KernelEstimator):
             PenalisedSum, training, positions, features.pivots[order], np.ascontiguousarray(coef[:, order]),
             intercept=np.atleast_1d(np.asarray(fitted.intercept_, dtype=np.float64)),
             n_iter=int(fitted.n_iter_), squared_norm=(W * W).sum(axis=1),
+        )  # fmt: skip
+
+    def _by_duals(
+        self, loss: Loss, G: Doubles, training: TrainingRows, positions: Indices, y: Target, w: Weights
+    ) -> PenalisedSum:
+        """The losses of support vector machines have duals, which are solved in far less time."""
+        K = len(getattr(self, "classes_", ()))
+        targets = one_vs_rest_targets(y, K) if K else [np.asarray(y, dtype=np.float64)]
+        s, found = np.asarray(w, dtype=np.float64), list[DualSolution]()
+        with one_blas_thread():
+            for t in targets:
+                dual = replace(DUALS[type(loss)](loss, t, 1.0 / self.alpha, s), equality=self.fit_intercept)
+                found.append(minimise_dual(dual, MatrixRows(G), tol=max(float(self.tol), MIN_DUAL_TOLERANCE)))
+        W = np.stack([one.b for one in found])
+        support = np.flatnonzero(W.any(axis=0))
+        return self._kernel_sum(
+            PenalisedSum, training, positions, support, np.ascontiguousarray(W[:, support]),
+            intercept=np.array([float(one.offsets[0]) if self.fit_intercept else 0.0 for one in found]),
+            n_iter=max(1, max(one.steps for one in found)),
+            squared_norm=np.array([one.squared_norm for one in found]),
         )  # fmt: skip
 
 
@@ -144,7 +187,7 @@ class KernelRiskMinimiserRegressor(KernelRiskMinimiser, SupervisedKernelEstimato
         ),
         source="Kimeldorf & Wahba (1971); Schoelkopf, Herbrich & Smola (2001)",
         see_also=("KernelRidge", "SVR", "RiskMinimiserRegressor"),
-        variants=({"loss": "huber", "kernel": "poly", "degree": 2, "coef0": 1.0},),
+        variants=({"loss": "huber", "kernel": "poly", "degree": 2, "coef0": 1.0}, {"loss": "insensitive"}),
         search={"alpha": SearchRange(1e-3, 10.0)},
         growth=3.0,
     )
@@ -213,7 +256,11 @@ class KernelRiskMinimiserClassifier(KernelRiskMinimiser, KernelSumClassifier):
         ),
         source="Kimeldorf & Wahba (1971); Schoelkopf, Herbrich & Smola (2001)",
         see_also=("SVC", "KernelLogisticRegression", "RiskMinimiserClassifier"),
-        variants=({"loss": "squared_hinge"}, {"loss": "softmax", "kernel": "poly", "degree": 2, "coef0": 1.0}),
+        variants=(
+            {"loss": "hinge", "fit_intercept": False},
+            {"loss": "squared_hinge"},
+            {"loss": "softmax", "kernel": "poly", "degree": 2, "coef0": 1.0},
+        ),
         search={"alpha": SearchRange(1e-2, 10.0)},
         growth=3.0,
     )
