@@ -65,7 +65,7 @@ def cases(names):
     def kmeans_rival(client, X, y):
         from dask_ml.cluster import KMeans as Rival
 
-        return Rival(8, init=start, max_iter=10, tol=0.0).fit(X)
+        return Rival(8, init=start, max_iter=5, tol=0.0).fit(X)
 
     def pca_rival(client, X, y):
         from dask_ml.decomposition import PCA as Rival
@@ -84,7 +84,7 @@ def cases(names):
         "PCA": (PCA(5), "explained_variance_", pca_rival),
         "LinearRegression": (LinearRegression(), "coef_", None),
         "LogisticRegression": (LogisticRegression(), "coef_", logistic_rival),
-        "KMeans": (KMeans(8, init=start, n_init=1, max_iter=10, tol=0.0), "cluster_centers_", kmeans_rival),
+        "KMeans": (KMeans(8, init=start, n_init=1, max_iter=5, tol=0.0), "cluster_centers_", kmeans_rival),
         "HistGradientBoostingClassifier": (HistGradientBoostingClassifier(**boosting), None, boost_rival),
         "RandomForestClassifier": (RandomForestClassifier(**forest), "no memory", None),
     }

@@ -25,6 +25,8 @@ from fivefold.core.chunks.dask_source import DaskSource
 from fivefold.core.chunks.sources import IterableSource
 from fivefold.data import Chunks
 from fivefold.decomposition import PCA
+from fivefold.distributions.bernoulli import Bernoulli
+from fivefold.distributions.poisson import Poisson
 from fivefold.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -343,6 +345,21 @@ def test_mixtures_of_chunks_are_as_likely_as_those_of_memory():
             parts, whole = (method(2, **settings).fit(t) for t in (chunks(X), X))
             assert parts.lower_bound_ == pytest.approx(whole.lower_bound_, rel=1e-6)
             assert parts.score(chunks(X)) == pytest.approx(whole.score(X), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "family", [Bernoulli(), Poisson(), [Poisson(), Bernoulli()]], ids=["truth values", "counts", "one per component"]
+)
+def test_mixtures_of_any_family_climb_as_in_memory(family):
+    rng = np.random.RandomState(0)
+    X = (rng.uniform(size=(ROWS, 4)) < np.where(rng.uniform(size=(ROWS, 1)) < 0.5, 0.8, 0.2)).astype(float)
+    settings = {"family": family, "random_state": 0, "tol": 1e-9, "max_iter": 2000}
+    with dask.config.set(scheduler="synchronous"):
+        parts, spread, whole = (
+            Mixture(2, **settings).fit(t) for t in (chunks(X), da.from_array(X, chunks=(150, 4)), X)
+        )
+    assert parts.lower_bound_ == pytest.approx(whole.lower_bound_, rel=1e-5)
+    assert spread.lower_bound_ == pytest.approx(parts.lower_bound_, rel=1e-9)
 
 
 def test_seeds_do_not_depend_on_how_the_rows_are_cut():

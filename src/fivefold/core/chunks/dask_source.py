@@ -115,12 +115,12 @@ class DaskSource(ChunkSource):
         if is_dask(side):
             if not _is_array(side):
                 side = side.to_dask_array(lengths=True)
-            if side.shape[0] != sum(self.lengths):
-                raise ValueError(f"X has {sum(self.lengths)} rows, but {name} has {side.shape[0]}: give one per row")
+        else:
+            side = np.asarray(single_column(side))
+        if side.shape[0] != sum(self.lengths):
+            raise ValueError(f"X has {sum(self.lengths)} rows, but {name} has {side.shape[0]}: give one per row")
+        if _is_array(side):
             return _delayed(side.rechunk((self.lengths, *side.chunks[1:])))
-        side = np.asarray(single_column(side))
-        if len(side) != sum(self.lengths):
-            raise ValueError(f"X has {sum(self.lengths)} rows, but {name} has {len(side)}: give one per row")
         return [side[lo:hi] for lo, hi in pairwise(np.cumsum((0, *self.lengths)).tolist())]
 
 
