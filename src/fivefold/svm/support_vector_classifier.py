@@ -50,6 +50,11 @@ from fivefold.svm.support.pairwise_training import PairMachine, PairTraining, cl
 from fivefold.svm.support.platt_scaling import couple_pairs, sigmoid
 from fivefold.svm.support.training import TrainingRows
 
+KEYWORDS = (  # of both classifiers, in scikit-learn's order
+    "kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
+    "decision_function_shape break_ties random_state"
+)
+
 
 def _has_probabilities(machine: Any) -> bool:
     if machine.probability in (False, "deprecated"):
@@ -218,11 +223,7 @@ def _squared_norm(machine: PairMachine) -> float:
     return found.squared_norm * float((b[at] / found.b[at]) ** 2) if found.b[at] else 0.0
 
 
-class SVC(
-    KernelClassifier,
-    keywords="C kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
-    "decision_function_shape break_ties random_state",
-):
+class SVC(KernelClassifier, keywords=f"C {KEYWORDS}"):
     """Support vector machine with kernels.
 
     Parameters
@@ -291,11 +292,7 @@ class SVC(
         return soft_margin(sign, float(self.C), w)
 
 
-class NuSVC(
-    KernelClassifier,
-    keywords="nu kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
-    "decision_function_shape break_ties random_state",
-):
+class NuSVC(KernelClassifier, keywords=f"nu {KEYWORDS}"):
     """Support vector machine with kernels, by a share of errors in place of their price.
 
     Parameters
