@@ -103,7 +103,7 @@ class MultiClassSVC(KernelSumClassifier):
         see_also=("SVC", "LinearSVC"),
         variants=(
             {"formulation": "crammer_singer"},
-            {"kernel": "linear", "C": 0.3, "fit_intercept": False, "class_weight": "balanced"},
+            {"kernel": "linear", "C": 0.3, "class_weight": "balanced"},
         ),
         search={"C": SearchRange(0.1, 100.0)},
         growth=2.0,
