@@ -37,6 +37,7 @@ from fivefold.kernels.row_source_loops import (
 MAX_NARROW_EXPONENT = 30.0  # gamma |x - mean|^2 up to which float32 leaves five digits of a Gaussian kernel
 TILE_COLUMNS = 512  # columns of rows that are made and added up together
 MATRIX_TILE = 128  # rows of a whole matrix that are made together
+MIN_SHARED_ROWS = 400  # up to this many, one thread makes the whole matrix: others would wake too late
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 1024  # of a block of the matrix: it stays in the second cache
 
 Chosen: TypeAlias = Indices | slice
@@ -61,8 +62,11 @@ class RowSource(ABC):
         """G, or the block between some things."""
         size = self.n if chosen is None else len(chosen)
         columns: Chosen = slice(None) if chosen is None else chosen
-        tiles = cut(size, min(self.tile_columns, MATRIX_TILE))
         G = np.empty((size, size), dtype=self.dtype)
+        if size <= MIN_SHARED_ROWS or self.tile_columns == self.n:
+            self.fill(columns, columns, G)
+            return G
+        tiles = cut(size, MATRIX_TILE)
         map_items(
             lambda i: self.fill(tiles[i] if chosen is None else chosen[tiles[i]], columns, G[tiles[i]]), len(tiles)
         )

@@ -13,6 +13,7 @@ Cortes & Vapnik (1995); Schoelkopf, Smola, Williamson & Bartlett (2000); Chang &
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, Literal, Self
 
@@ -46,7 +47,7 @@ from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
 from fivefold.svm.support.base import Cost, KernelMachine, Share, step_reports
 from fivefold.svm.support.dual_problems import nu_margin, soft_margin, squared_margin
 from fivefold.svm.support.expansion import SupportExpansion
-from fivefold.svm.support.pairwise_training import PairMachine, PairTraining, class_layout, pair_weights
+from fivefold.svm.support.pairwise_training import PairMachine, PairTraining, class_layout
 from fivefold.svm.support.platt_scaling import couple_pairs, sigmoid
 from fivefold.svm.support.training import TrainingRows
 
@@ -146,7 +147,7 @@ class KernelClassifier(KernelMachine, Classifier):
 
     def _pair_weights(self) -> Doubles:
         model = self.model_
-        W = pair_weights(model.coefficients(), model.n_support)
+        W: Doubles = model.pair_weights
         return W if len(self.classes_) > 2 else W[:, :1]
 
     def _answers(self, X: UserTable) -> Matrix:
@@ -174,11 +175,9 @@ class KernelClassifier(KernelMachine, Classifier):
 
     def _votes(self, G: Matrix, ties: bool) -> Matrix:
         """Votes of the pairs, and if `ties` sums of their answers squeezed into (-1/3, 1/3)."""
-        K = len(self.classes_)
-        M = np.zeros((G.shape[1], K))
-        for p, (i, j) in enumerate(combinations(range(K), 2)):
-            M[p, i], M[p, j] = 1.0, -1.0
-        votes = (G > 0) @ (M > 0).astype(float) + (G <= 0) @ (M < 0).astype(float)
+        M = _pair_signs(len(self.classes_))
+        first = G > 0
+        votes = first @ M.clip(min=0.0) + ~first @ (-M).clip(min=0.0)
         if not ties:
             return votes
         sums = G @ M
@@ -214,6 +213,15 @@ class KernelClassifier(KernelMachine, Classifier):
     def _sigmoids(self) -> Matrix:
         platt: Matrix | None = self.model_.platt
         return np.empty((0, 2)) if platt is None else platt
+
+
+@lru_cache
+def _pair_signs(K: int) -> Matrix:
+    """+1 for the first and -1 for the second class of each pair (pairs, K)."""
+    M = np.zeros((K * (K - 1) // 2, K))
+    for p, (i, j) in enumerate(combinations(range(K), 2)):
+        M[p, i], M[p, j] = 1.0, -1.0
+    return M
 
 
 def _squared_norm(machine: PairMachine) -> float:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import lapack, lstsq
+from scipy.linalg import lapack
 
 from fivefold.core.types import Doubles, Indices, Matrix
 from fivefold.optim.dual.kernel_dual import KernelDual
@@ -81,7 +81,7 @@ def _system_step(dual: KernelDual, K: Matrix, free: Indices, b: Doubles, f: Doub
     _, _, solved, info = lapack.dgesv(A.T, side)  # symmetric, and in the order of LAPACK
     if info == 0 and np.isfinite(solved).all() and np.abs(A @ solved - side).max() <= INCONSISTENT * most:
         return np.asarray(solved[:m])
-    solved = lstsq(A, side, cond=DEPENDENT, lapack_driver="gelsy", check_finite=False)[0]
+    solved = lapack.dgelsy(A.T, side, np.zeros(m + p, dtype=np.int32), DEPENDENT, 70 * (m + p + 1))[1]
     left = (side - A @ solved)[:m]
     if np.abs(left).max() <= INCONSISTENT * most:
         return np.asarray(solved[:m])

@@ -64,5 +64,6 @@ def nu_tube(t: Doubles, C: float, w: Doubles, nu: float) -> KernelDual:
 
 def spread(total: float, room: Doubles) -> Doubles:
     """`total` given to the first entries, each as much as it takes."""
-    before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
-    return np.clip(total - before, 0.0, room)
+    before = np.zeros(len(room))
+    np.cumsum(room[:-1], out=before[1:])
+    return np.minimum(np.maximum(total - before, 0.0), room)

@@ -5,7 +5,9 @@ f(x) = sum over i of  coef_i k(x_i, x)  +  intercept
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -63,15 +65,32 @@ class KernelChoice:
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.einsum("ij,ij->i", X, X)
         return diagonal_of(self.rule, squares.astype(np.float64))
 
-    def sums(self, X: Table, Z: Table, W: Doubles) -> Doubles:
-        """sum over j of k(x_i, z_j) W_j: (n, outputs), in float64."""
+    def sums(self, X: Table, Z: Table, W: Doubles, columns: Columns | None = None) -> Doubles:
+        """sum over j of k(x_i, z_j) W_j: (n, outputs), in float64; `columns` are of Z, where they are at hand."""
         if self.name == "function":
             return self.matrix(X, Z) @ W
         if self.name == "linear":
             return np.asarray(X @ (Z.T @ W), dtype=np.float64)
         if issparse(X) or issparse(Z):
             return _sparse_sums(self.rule, csr_array(X), csr_array(Z), W)
-        return _dense_sums(self.rule, X, Z, W)
+        return _dense_sums(self.rule, X, columns or Columns.of(self.rule, Z), W)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The rows of a table as columns of a matrix, with halves of their squared norms."""
+
+    centre: Doubles | None  # was subtracted
+    ZT: Doubles
+    half: Doubles
+
+    @classmethod
+    def of(cls, rule: Rule, Z: Matrix) -> Columns:
+        Z = Z.astype(np.float64, copy=False)
+        centre = Z.mean(axis=0) if isinstance(rule, GaussianRule64) else None
+        if centre is not None:
+            Z = Z - centre
+        return cls(centre, np.ascontiguousarray(Z.T), 0.5 * np.einsum("ij,ij->i", Z, Z))
 
 
 @dataclass(frozen=True)
@@ -104,10 +123,19 @@ class KernelSum:
         if not len(self.support):
             return np.zeros((_count(X), W.shape[1]))
         if self.objects is None:
-            return self.kernel.sums(X, self.support_vectors, W)
+            dense = not issparse(self.support_vectors) and self.kernel.name != "linear"
+            return self.kernel.sums(X, self.support_vectors, W, self.columns if dense else None)
         if self.kernel.is_of_pairs:
             return self.kernel.sums(X, self.objects, W)
         return np.asarray(self.kernel.matrix(X, self.objects)[:, self.support] @ W)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The support vectors as predictions use them: made once, not stored."""
+        return Columns.of(self.kernel.rule, self.support_vectors)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def linear_coefficients(self, W: Doubles) -> Any:
         """The weights of the columns where the kernel is linear: W' Z."""
@@ -125,17 +153,30 @@ class SupportExpansion(KernelSum):
     squared_norm: Array  # |f|^2 = b'Gb of each machine
     platt: Matrix | None = None  # (pairs, 2): probability 1 / (1 + exp(A f + B)) of the first class of a pair
 
+    @cached_property
+    def pair_weights(self) -> Doubles:
+        """The coefficients of each pair of classes as a column (support vectors, pairs)."""
+        return pair_weights(self.coefficients(), self.n_support)
+
 
 def _count(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _dense_sums(rule: Rule, X: Matrix, Z: Matrix, W: Doubles) -> Doubles:
-    X, Z = X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False)
-    centre = Z.mean(axis=0) if isinstance(rule, GaussianRule64) else None
-    if centre is not None:
-        Z = Z - centre
-    ZT, half = np.ascontiguousarray(Z.T), 0.5 * np.einsum("ij,ij->i", Z, Z)
+def pair_weights(coef: Matrix, n_support: Indices) -> Doubles:
+    """The coefficients of each pair as a column (support vectors, pairs)."""
+    K = len(n_support)
+    code = np.repeat(np.arange(K), n_support)
+    W = np.zeros((len(code), K * (K - 1) // 2))
+    for p, (i, j) in enumerate(combinations(range(K), 2)):
+        W[code == i, p] = coef[j - 1, code == i]
+        W[code == j, p] = coef[i, code == j]
+    return W
+
+
+def _dense_sums(rule: Rule, X: Matrix, columns: Columns, W: Doubles) -> Doubles:
+    X = X.astype(np.float64, copy=False)
+    centre, ZT, half = columns.centre, columns.ZT, columns.half
     out = np.zeros((len(X), W.shape[1]))
 
     def part(i: int) -> None:
@@ -143,8 +184,8 @@ def _dense_sums(rule: Rule, X: Matrix, Z: Matrix, W: Doubles) -> Doubles:
         if centre is not None:
             rows = rows - centre
         own = 0.5 * np.einsum("ij,ij->i", rows, rows)
-        for first in range(0, len(Z), BLOCK_COLUMNS):
-            last = min(len(Z), first + BLOCK_COLUMNS)
+        for first in range(0, len(half), BLOCK_COLUMNS):
+            last = min(len(half), first + BLOCK_COLUMNS)
             S = rows @ ZT[:, first:last]
             apply_to_block(rule, S, own, half[first:last])
             out[i * BLOCK_ROWS : i * BLOCK_ROWS + len(rows)] += S @ W[first:last]

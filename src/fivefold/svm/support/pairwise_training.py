@@ -190,14 +190,3 @@ def class_layout(machines: list[PairMachine], y: Codes, K: int) -> tuple[Indices
         coef[j - 1, place[rows[first]]] = b[first]
         coef[i, place[rows[~first]]] = b[~first]
     return support, np.bincount(y[support], minlength=K), coef
-
-
-def pair_weights(coef: Matrix, n_support: Indices) -> Doubles:
-    """The coefficients of each pair as a column (support vectors, pairs)."""
-    K = len(n_support)
-    code = np.repeat(np.arange(K), n_support)
-    W = np.zeros((len(code), K * (K - 1) // 2))
-    for p, (i, j) in enumerate(combinations(range(K), 2)):
-        W[code == i, p] = coef[j - 1, code == i]
-        W[code == j, p] = coef[i, code == j]
-    return W
