@@ -31,6 +31,8 @@ from fivefold.kernels.row_source_loops import (
     Rule,
     SigmoidRule,
     apply_to_block,
+    apply_to_rows,
+    as_integers,
     subtract_rows,
 )
 
@@ -156,10 +158,19 @@ class VectorRows(RowSource):
         parts = cut(len(rows), BLOCK_ROWS)  # few calls per block, as threads wait for the interpreter
         blocks = [(self.X[rows[p]], self.half[rows[p]], weights[p], slots[p]) for p in parts]
 
+        whole, form = as_integers(self.X.dtype), None
+
         def subtract(tile: slice, out: Doubles) -> None:
+            nonlocal form
             columns, half = self.X[tile].T, self.half[tile]
+            t = np.empty(len(half), self.X.dtype)
+            shifts, first = t.view(whole), tile.start
             for chosen, own, w, kept in blocks:
-                apply_to_block(self.rule, chosen @ columns, own, half, w, out, (Q, kept, tile.start))
+                S = chosen @ columns
+                args = self.rule, S, own, half, S.view(whole), t, shifts, w, out, Q, kept, first
+                if form is None:
+                    form = apply_to_rows.for_types_of(*args)
+                form(*args)
 
         return subtract
 

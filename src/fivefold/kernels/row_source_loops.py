@@ -146,6 +146,11 @@ def apply_to_rows(rule, S, half_rows, half_columns, bits, t, shifts, weights, ou
                 kept[j] = row[j]
 
 
+def as_integers(dtype: np.dtype[Any]) -> type[np.int32 | np.int64]:
+    """Integers of the size of these numbers."""
+    return np.int32 if dtype.itemsize == 4 else np.int64
+
+
 def apply_to_block(
     rule: Rule,
     S: Matrix,
@@ -156,7 +161,7 @@ def apply_to_block(
     kept: tuple[Matrix, Indices, int] | None = None,
 ) -> None:
     """Turn a block of inner products (rows, columns) into the kernel of them, in place, as `apply_to_rows` says."""
-    whole = np.int32 if S.dtype == np.float32 else np.int64
+    whole = as_integers(S.dtype)
     t = np.empty(S.shape[1], S.dtype)
     Q, slots, first = kept or (S, NO_SLOTS, 0)
     apply_to_rows(rule, S, half_rows, half_columns, S.view(whole), t, t.view(whole), weights, out, Q, slots, first)
