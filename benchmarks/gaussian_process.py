@@ -1,11 +1,13 @@
 """Gaussian processes beside scikit-learn's, both with parameters by evidence from the same start."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from benchmarks.harness import Case, Data, as_good, beside_sklearn, fit, predict, same_predictions
+from benchmarks.harness import Absent, Case, Data, as_good, beside_sklearn, fit, predict, same_predictions
 
 COLUMNS = 5
 
@@ -36,12 +38,40 @@ ARD = ConstantKernel(1.0) * RBF(np.ones(COLUMNS)) + WhiteKernel(0.1)
 REGRESSOR = partial(beside_sklearn, "gaussian_process.GaussianProcessRegressor")
 CLASSIFIER = partial(beside_sklearn, "gaussian_process.GaussianProcessClassifier", kernel=1.0 * RBF(1.0))
 
+
+class GPyModel(NamedTuple):
+    """A model of GPy, as the agreement reads one."""
+
+    kernel_: Callable[[np.ndarray], np.ndarray]
+
+
+def gpy(ard):
+    """GPy's regression with the same kernel from the same start."""
+
+    def prepare(data):
+        try:
+            import GPy
+        except ImportError as error:
+            raise Absent("GPy is not installed") from error
+
+        def call():
+            kernel = GPy.kern.RBF(data.X.shape[1], ARD=ard)
+            model = GPy.models.GPRegression(data.X, data.y[:, None], kernel, noise_var=0.1)
+            model.optimize()
+            noise = float(model.likelihood.variance[0])
+            return GPyModel(lambda X: model.kern.K(X) + noise * np.eye(len(X)))
+
+        return call
+
+    return prepare
+
+
 CASES = (
     Case(
         "GaussianProcessRegressor fit",
         waves,
         1_500,
-        REGRESSOR(fit, kernel=ISOTROPIC),
+        {**REGRESSOR(fit, kernel=ISOTROPIC), "GPy": gpy(False)},
         as_good(minus_log_evidence),
         2.5,
         "one width",
@@ -50,7 +80,7 @@ CASES = (
         "GaussianProcessRegressor fit, a width per column",
         waves,
         1_500,
-        REGRESSOR(fit, kernel=ARD),
+        {**REGRESSOR(fit, kernel=ARD), "GPy": gpy(True)},
         as_good(minus_log_evidence),
         3,
         "a width per column",

@@ -1,11 +1,12 @@
 """Support vector machines beside scikit-learn's: linear at unit and unlike scales and on sparse text; with kernels."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from benchmarks.harness import Case, Data, data, drop_in, fit, no_worse, predict, same_output, same_predictions
+from benchmarks.harness import Absent, Case, Data, data, drop_in, fit, no_worse, predict, same_output, same_predictions
 
 
 def gaussian(n, spread=0.0, classes=2, d=50, seed=0):
@@ -92,14 +93,51 @@ def dual_objective(table, model):
         K = np.exp(-gamma * (squares[a : a + 1000, None] + squares - 2 * block @ Z.T))
         total += float(c[a : a + 1000] @ (K @ c))
     linear = np.abs(c).sum() if hasattr(model, "classes_") else 0.0
-    if type(model).__name__ == "SVR":  # every machine of scikit-learn has an epsilon
-        linear = float(c @ table.y[model.support_] - model.epsilon * np.abs(c).sum())
+    if type(model).__name__ in ("SVR", "NuSVR"):  # every machine of scikit-learn has an epsilon
+        tube = model.epsilon if type(model).__name__ == "SVR" else 0.0
+        linear = float(c @ table.y[model.support_] - tube * np.abs(c).sum())
     return 0.5 * total - linear
+
+
+def small_waves(n):
+    table = small_shell(n)
+    return replace(table, y=np.sin(table.X[:, 0]) + 0.1 * np.random.default_rng(1).normal(size=n))
+
+
+class LibsvmMachine(NamedTuple):
+    """What LIBSVM found, under scikit-learn's names."""
+
+    dual_coef_: np.ndarray
+    support_vectors_: np.ndarray
+    classes_: tuple[int, ...] = (0, 1)
+
+
+def libsvm(table):
+    """SVC of LIBSVM's own package, with scikit-learn's settings."""
+    try:
+        from libsvm.svmutil import svm_parameter, svm_problem, svm_train
+    except ImportError as error:
+        raise Absent("libsvm-official is not installed") from error
+    gamma = 1 / (table.X.shape[1] * table.X.var())
+
+    def call():
+        found = svm_train(svm_problem(table.y, table.X), svm_parameter(f"-q -m 200 -g {gamma!r}"))
+        return LibsvmMachine(np.array(found.get_sv_coef()).T, table.X[np.array(found.get_sv_indices()) - 1])
+
+    return call
+
+
+def predict_one_row(estimator, table):
+    """Time `predict` of a single row."""
+    fitted = estimator.fit(table.X, table.y)
+    return lambda: fitted.predict(table.X[:1])
 
 
 SVC, SVR = "svm.LinearSVC", "svm.LinearSVR"
 LOW = no_worse(objective, 1e-9)
 DUAL = no_worse(dual_objective, 1e-4)  # both stop at a violation of 1e-3
+
+KERNEL_SVC = {**drop_in("svm.SVC", fit), "LIBSVM": libsvm}
 
 CASES = (
     Case("LinearSVC fit", unit, 100_000, drop_in(SVC, fit), LOW, 10, "unit scale"),
@@ -110,12 +148,33 @@ CASES = (
         "LinearSVC fit, text", text, 20_000, drop_in(SVC, fit), no_worse(objective, 1e-6), 1, "sparse, 50,000 columns"
     ),
     Case("LinearSVR fit", target, 20_000, drop_in(SVR, fit), no_worse(absolute_objective, 1e-9), 3, "unit scale"),
-    Case("SVC fit", shell, 5_000, drop_in("svm.SVC", fit), DUAL, 3, "rbf, 20 columns"),
-    Case("SVC fit, many rows", shell, 20_000, drop_in("svm.SVC", fit), DUAL, 5, "rbf, 20 columns"),
-    Case("SVC fit, many rows, wide", wide_shell, 20_000, drop_in("svm.SVC", fit), DUAL, 4, "rbf, 50 columns"),
-    Case("SVC fit, small", small_shell, 150, drop_in("svm.SVC", fit), DUAL, 1, "150 x 4"),
+    Case("SVC fit", shell, 5_000, KERNEL_SVC, DUAL, 3, "rbf, 20 columns"),
+    Case("SVC fit, many rows", shell, 20_000, KERNEL_SVC, DUAL, 5, "rbf, 20 columns"),
+    Case("SVC fit, many rows, wide", wide_shell, 20_000, KERNEL_SVC, DUAL, 4, "rbf, 50 columns"),
+    Case("SVC fit, small", small_shell, 150, KERNEL_SVC, DUAL, 1, "150 x 4"),
+    Case(
+        "SVC fit, probabilities",
+        small_shell,
+        150,
+        drop_in("svm.SVC", fit, probability=True),
+        same_predictions(0.98),
+        1,
+        "150 x 4",
+    ),
+    Case(
+        "SVC predict, one row",
+        shell,
+        5_000,
+        drop_in("svm.SVC", predict_one_row),
+        same_output(0.0),
+        1,
+        "rbf, 20 columns",
+    ),
     Case("SVC predict", shell, 5_000, drop_in("svm.SVC", predict), same_predictions(0.999), 3, "rbf, 20 columns"),
     Case("NuSVC fit", shell, 5_000, drop_in("svm.NuSVC", fit), same_predictions(0.998), 3, "rbf, 20 columns"),
+    Case("NuSVC fit, small", small_shell, 150, drop_in("svm.NuSVC", fit), same_predictions(0.98), 1, "150 x 4"),
+    Case("NuSVR fit", waves, 5_000, drop_in("svm.NuSVR", fit), DUAL, 3, "rbf, 20 columns"),
+    Case("NuSVR fit, small", small_waves, 150, drop_in("svm.NuSVR", fit), DUAL, 1, "150 x 4"),
     Case("SVR fit", waves, 5_000, drop_in("svm.SVR", fit), DUAL, 3, "rbf, 20 columns"),
     Case("SVR predict", waves, 5_000, drop_in("svm.SVR", predict), same_output(5e-3), 3, "rbf, 20 columns"),
     Case("OneClassSVM fit", shell, 5_000, drop_in("svm.OneClassSVM", fit), DUAL, 3, "rbf, 20 columns"),

@@ -12,7 +12,8 @@ from fivefold.kernels import RBF
 from fivefold.kernels.row_cache import MatrixRows, RepeatedRows, VectorRows
 from fivefold.kernels.row_source_loops import GaussianRule64
 from fivefold.optim.dual.kernel_dual import KernelDual, check_optimality
-from fivefold.optim.dual.smo import minimise_dual
+from fivefold.optim.dual.smo import DualSolver, minimise_dual
+from fivefold.optim.dual.smo_loops import leave_out
 from fivefold.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from fivefold.svm.leave_one_out import leave_one_out
 from fivefold.svm.support.dual_problems import (
@@ -98,6 +99,23 @@ def test_a_small_cache_and_a_warm_start_change_nothing():
         assert found.violation < 1e-4 and found.gap <= 1e-4 * abs(found.value)
         assert found.value == pytest.approx(plain.value, rel=1e-5)
     assert found.steps < 0.1 * plain.steps
+
+
+@pytest.mark.parametrize("n", [300, 2200])
+def test_a_problem_near_a_solved_one_keeps_its_rows_and_residuals(n):
+    """Residuals from those of the solution before left out the diagonal of the two-norm machine."""
+    X, y = rings(n, seed=3)
+    G = gaussian_gram(X, 0.7)
+    dual = squared_margin(y.astype(float), 1.0, np.ones(n))
+    solver = DualSolver(VectorRows.of(GaussianRule64(0.7), X, np.dtype(np.float64)), 1e-4)
+    whole = solver.minimise(dual)
+    out = np.arange(n) % 5 == 0
+    without, start = dual.without(out), whole.b.copy()
+    leave_out(start, out, without.low, without.high)
+    found = solver.minimise(without, start, near=whole)
+    np.testing.assert_allclose(found.f, dual.t - G @ found.b - dual.ridge * found.b, atol=1e-8)
+    assert (found.b[out] == 0).all() and found.steps < whole.steps
+    assert found.rows_made <= max(whole.rows_made, n)
 
 
 def test_rounds_in_working_sets_make_few_rows():
