@@ -21,9 +21,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fivefold.core.parallel import map_items
+from fivefold.core.parallel import map_items, threads
 from fivefold.core.types import Array, Doubles, Indices, Mask, Matrix, Sparse
 from fivefold.kernels.row_source_loops import (
+    BLOCK_ROWS,
+    NO_WEIGHTS,
+    TILE_COLUMNS,
     GaussianRule32,
     GaussianRule64,
     LinearRule,
@@ -31,18 +34,19 @@ from fivefold.kernels.row_source_loops import (
     Rule,
     SigmoidRule,
     apply_to_block,
-    apply_to_rows,
     as_integers,
     subtract_rows,
+    sum_products,
 )
 
 MAX_NARROW_EXPONENT = 30.0  # gamma |x - mean|^2 up to which float32 leaves five digits of a Gaussian kernel
-TILE_COLUMNS = 512  # columns of rows that are made and added up together
 MATRIX_TILE = 128  # rows of a whole matrix that are made together
 MIN_SHARED_ROWS = 400  # up to this many, one thread makes the whole matrix: others would wake too late
-BLOCK_ROWS, BLOCK_COLUMNS = 256, 1024  # of a block of the matrix: it stays in the second cache
+BLOCK_COLUMNS = 1024  # of a block of the matrix in weighted sums
 
 Chosen: TypeAlias = Indices | slice
+HeldRows: TypeAlias = tuple[Indices, Doubles]
+NewRows: TypeAlias = tuple[Indices, Doubles, Indices]
 
 
 class RowSource(ABC):
@@ -91,21 +95,22 @@ class RowSource(ABC):
         map_items(part, -(-len(rows) // BLOCK_ROWS))
         return out
 
-    def row_sums(self, rows: Indices, weights: Doubles, Q: Matrix, slots: Indices) -> Callable[[slice, Doubles], None]:
-        """A function of a tile of columns and of numbers there, from which it subtracts sum over k of weights_k row_k.
+    def subtract(self, f: Doubles, Q: Matrix, held: HeldRows, new: NewRows) -> None:
+        """f -= the weighted sum of rows of the matrix, of which some are at hand in Q, and the first new ones are kept.
 
-        The first rows are kept in slots of Q.
+        `held` are slots of Q with their weights; `new` are rows, their weights, and slots for the first of them.
         """
-        order = np.arange(BLOCK_ROWS)
-        blocks = [(rows[part], weights[part], slots[part]) for part in cut(len(rows), BLOCK_ROWS)]
+        order, tiles = np.arange(BLOCK_ROWS), cut(self.n, self.tile_columns)
 
-        def subtract(tile: slice, out: Doubles) -> None:
-            for chosen, w, kept in blocks:
-                S = self.entries(chosen, tile)
-                subtract_rows(S, order[: len(S)], w, 0, out)
-                Q[kept, tile] = S[: len(kept)]
+        def part(i: int) -> None:
+            out = f[tiles[i]]
+            subtract_rows(Q, *held, tiles[i].start, out)
+            for block in cut(len(new[0]), BLOCK_ROWS):
+                S, kept = self.entries(new[0][block], tiles[i]), new[2][block]
+                subtract_rows(S, order[: len(S)], new[1][block], 0, out)
+                Q[kept, tiles[i]] = S[: len(kept)]
 
-        return subtract
+        map_items(part, len(tiles))
 
     def cached(self, budget: float) -> RowCache:
         """A cache of rows in this many bytes."""
@@ -148,31 +153,41 @@ class VectorRows(RowSource):
         return S.astype(self.dtype, copy=False)
 
     def fill(self, rows: Chosen, columns: Chosen, out: Matrix) -> None:
-        if self.X.dtype != self.dtype:
-            super().fill(rows, columns, out)
+        if self.dtype == np.float64:
+            np.matmul(self.X[rows], self.X[columns].T, out=out)
+            apply_to_block(self.rule, out, self.half[rows], self.half[columns])
             return
-        np.matmul(self.X[rows], self.X[columns].T, out=out)
-        apply_to_block(self.rule, out, self.half[rows], self.half[columns])
+        X, m = self.X[columns], len(out)
+        made = self.X[rows], self.half[rows], NO_WEIGHTS, np.arange(m)
+        nothing = np.empty(0, dtype=np.int64), NO_WEIGHTS
+        self._sum_products(X, self.half[columns], made, out, nothing, np.empty(len(X)), 0, len(X))
 
-    def row_sums(self, rows: Indices, weights: Doubles, Q: Matrix, slots: Indices) -> Callable[[slice, Doubles], None]:
-        parts = cut(len(rows), BLOCK_ROWS)  # few calls per block, as threads wait for the interpreter
-        blocks = [(self.X[rows[p]], self.half[rows[p]], weights[p], slots[p]) for p in parts]
+    def subtract(self, f: Doubles, Q: Matrix, held: HeldRows, new: NewRows) -> None:
+        made = self.X[new[0]], self.half[new[0]], new[1], new[2]
+        count = min(
+            2 * threads(), -(-self.n // TILE_COLUMNS)
+        )  # pieces are cut at tiles, so their number changes no byte
+        cuts = [self.n * i // count // TILE_COLUMNS * TILE_COLUMNS for i in range(count)] + [self.n]
 
-        whole, form = as_integers(self.X.dtype), None
+        def part(i: int) -> None:
+            self._sum_products(self.X, self.half, made, Q, held, f, cuts[i], cuts[i + 1])
 
-        def subtract(tile: slice, out: Doubles) -> None:
-            nonlocal form
-            columns, half = self.X[tile].T, self.half[tile]
-            t = np.empty(len(half), self.X.dtype)
-            shifts, first = t.view(whole), tile.start
-            for chosen, own, w, kept in blocks:
-                S = chosen @ columns
-                args = self.rule, S, own, half, S.view(whole), t, shifts, w, out, Q, kept, first
-                if form is None:
-                    form = apply_to_rows.for_types_of(*args)
-                form(*args)
+        map_items(part, count)
 
-        return subtract
+    def _sum_products(
+        self,
+        X: Matrix,
+        half: Array,
+        made: tuple[Matrix, Array, Doubles, Indices],
+        Q: Matrix,
+        held: HeldRows,
+        f: Doubles,
+        first: int,
+        last: int,
+    ) -> None:
+        whole = as_integers(X.dtype)
+        S, t = np.empty(BLOCK_ROWS * TILE_COLUMNS, X.dtype), np.empty(TILE_COLUMNS, X.dtype)
+        sum_products(self.rule, *made, X, half, Q, *held, f, first, last, S, S.view(whole), t, t.view(whole))
 
 
 @dataclass(frozen=True)
@@ -317,16 +332,7 @@ class RowCache:
         w_held, w_new = weights[slots >= 0], weights[missing]
         room = self._take_slots(held, new[:kept])
         self.made += len(new)
-        Q, tiles = self.Q, cut(self.source.n, self.source.tile_columns)
-        subtract_new = self.source.row_sums(new, w_new, Q, room)
-
-        def part(i: int) -> None:
-            out = f[tiles[i]]
-            if len(held):
-                subtract_rows(Q, held, w_held, tiles[i].start, out)
-            subtract_new(tiles[i], out)
-
-        map_items(part, len(tiles))
+        self.source.subtract(f, self.Q, (held, w_held), (new, w_new, room))
 
     def rows(self, wanted: Indices) -> Matrix | None:
         """These rows, or None if there is no room for all of them."""

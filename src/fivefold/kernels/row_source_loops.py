@@ -19,8 +19,9 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, generic, jit
 from fivefold.core.numerics.softmax import FAST_IN_ORDER, exp_mantissa
-from fivefold.core.types import Array, Doubles, Indices, Matrix
+from fivefold.core.types import Array, Matrix
 
+BLOCK_ROWS, TILE_COLUMNS = 256, 512  # of a block of the matrix: it stays in the second cache
 NO_WEIGHTS, NO_SLOTS = np.empty(0), np.empty(0, dtype=np.int64)
 ROUNDING_SHIFT_32 = np.float32(1.5 * 2**23)  # added to a float32, it leaves its integer part in the low bits
 
@@ -151,20 +152,13 @@ def as_integers(dtype: np.dtype[Any]) -> type[np.int32 | np.int64]:
     return np.int32 if dtype.itemsize == 4 else np.int64
 
 
-def apply_to_block(
-    rule: Rule,
-    S: Matrix,
-    half_rows: Array,
-    half_columns: Array,
-    weights: Doubles = NO_WEIGHTS,
-    out: Doubles = NO_WEIGHTS,
-    kept: tuple[Matrix, Indices, int] | None = None,
-) -> None:
-    """Turn a block of inner products (rows, columns) into the kernel of them, in place, as `apply_to_rows` says."""
+def apply_to_block(rule: Rule, S: Matrix, half_rows: Array, half_columns: Array) -> None:
+    """Turn a block of inner products (rows, columns) into the kernel of them, in place."""
     whole = as_integers(S.dtype)
     t = np.empty(S.shape[1], S.dtype)
-    Q, slots, first = kept or (S, NO_SLOTS, 0)
-    apply_to_rows(rule, S, half_rows, half_columns, S.view(whole), t, t.view(whole), weights, out, Q, slots, first)
+    apply_to_rows(
+        rule, S, half_rows, half_columns, S.view(whole), t, t.view(whole), NO_WEIGHTS, NO_WEIGHTS, S, NO_SLOTS, 0
+    )
 
 
 @jit(fastmath=FAST, error_model="numpy", reference_counting=False)
@@ -181,3 +175,25 @@ def subtract_rows(Q, slots, weights, first, out):
         w0, r0 = weights[m - 1 - k], Q[slots[m - 1 - k], first : first + n]
         for j in range(n):
             out[j] -= w0 * r0[j]
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def sum_products(rule, A, own, weights, slots, X, half, Q, held, held_weights, f, first, last, S, bits, t, shifts):
+    """f[first:last] -= weighted sums of rows: of those `held` in Q, and of the kernels between rows of A and of X.
+
+    The first rows of A are kept in slots of Q. One call per thread: tiles and blocks need no interpreter.
+    """
+    for tile in range((last - first + TILE_COLUMNS - 1) // TILE_COLUMNS):
+        at = first + tile * TILE_COLUMNS
+        n = min(TILE_COLUMNS, last - at)
+        out = f[at : at + n]
+        subtract_rows(Q, held, held_weights, at, out)
+        for block in range((len(A) + BLOCK_ROWS - 1) // BLOCK_ROWS):
+            k = block * BLOCK_ROWS
+            m = min(BLOCK_ROWS, len(A) - k)
+            P = S[: m * n].reshape(m, n)
+            np.dot(A[k : k + m], X[at : at + n].T, P)
+            apply_to_rows(
+                rule, P, own[k : k + m], half[at : at + n], bits[: m * n].reshape(m, n), t[:n], shifts[:n],
+                weights[k : k + m], out, Q, slots[k : k + m], at,
+            )  # fmt: skip

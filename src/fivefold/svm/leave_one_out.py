@@ -17,7 +17,7 @@ import numpy as np
 
 from fivefold.core.estimators.supervised_learning import encode_labels
 from fivefold.core.types import Doubles, UserTarget
-from fivefold.kernels.row_cache import BLOCK_ROWS
+from fivefold.kernels.row_source_loops import BLOCK_ROWS
 from fivefold.optim.dual.smo_loops import leave_out
 from fivefold.svm.support.kernel_estimator import choose_kernel
 from fivefold.svm.support.training import TrainingRows

@@ -16,8 +16,9 @@ from scipy.sparse import csr_array, issparse
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Array, Doubles, Indices, Matrix, Table
 from fivefold.kernels.base import Kernel
-from fivefold.kernels.row_cache import BLOCK_COLUMNS, BLOCK_ROWS, diagonal_of
+from fivefold.kernels.row_cache import BLOCK_COLUMNS, diagonal_of
 from fivefold.kernels.row_source_loops import (
+    BLOCK_ROWS,
     GaussianRule64,
     LinearRule,
     PolynomialRule,
