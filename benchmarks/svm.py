@@ -121,7 +121,7 @@ def libsvm(table):
     gamma = 1 / (table.X.shape[1] * table.X.var())
 
     def call():
-        found = svm_train(svm_problem(table.y, table.X), svm_parameter(f"-q -m 200 -g {gamma!r}"))
+        found = svm_train(svm_problem(table.y, table.X), svm_parameter(f"-q -m 200 -g {float(gamma)!r}"))
         return LibsvmMachine(np.array(found.get_sv_coef()).T, table.X[np.array(found.get_sv_indices()) - 1])
 
     return call

@@ -211,6 +211,8 @@ def test_what_the_benchmarks_import_is_installed_with_them():
     installed = {re.match(r"[\w-]+", line)[0].replace("scikit-learn", "sklearn") for line in lines}
     otherwise = {
         "daal4py": "part of scikit-learn-intelex",
+        "libsvm": "part of libsvm-official",
+        "GPy": "gaussian_process.py asks it where it is installed",
         "torch": "gpu.py runs where torch sees a GPU",
         "dask": "scale_model.py measures a cluster",
         "distributed": "scale_model.py too",

@@ -47,10 +47,16 @@ def row_type(n: int, tol: float) -> np.dtype[np.float64] | np.dtype[np.float32]:
 
 
 def minimise_dual(
-    dual: KernelDual, source: RowSource, *, tol: float = 1e-3, cache_bytes: float = 2e8, start: Doubles | None = None
+    dual: KernelDual,
+    source: RowSource,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = -1,
+    cache_bytes: float = 2e8,
+    start: Doubles | None = None,
 ) -> DualSolution:
     """The minimum of one problem; see `DualSolver`."""
-    return DualSolver(source, tol, cache_bytes=cache_bytes).minimise(dual, start)
+    return DualSolver(source, tol, max_iter, cache_bytes).minimise(dual, start)
 
 
 class DualSolver:
