@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import pearsonr
 from sklearn import metrics
 
 from fivefold.evaluation.scores import SCORES, CachedPredictions
@@ -45,6 +46,34 @@ def test_scores_of_classes_agree_with_scikit_learn(K, ties):
     }
     for name, rival in rivals.items():
         assert SCORES[name].score_model(model, None, y) == pytest.approx(rival, rel=1e-12)  # rounding
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e8])
+@pytest.mark.parametrize("n", [2, 3, 500])
+def test_scores_of_numbers_agree_with_scikit_learn_and_scipy(n, scale):
+    rng = np.random.default_rng(n)
+    y = scale * (5 + rng.normal(size=n))
+    predicted = y + scale * rng.normal(size=n)
+    rivals = {
+        "rmse": metrics.root_mean_squared_error(y, predicted),
+        "mae": metrics.mean_absolute_error(y, predicted),
+        "r2": metrics.r2_score(y, predicted),
+        "correlation": pearsonr(y, predicted).statistic,
+    }
+    for name, rival in rivals.items():
+        assert SCORES[name].score_model(Fixed(predicted), None, y) == pytest.approx(rival, rel=1e-12)  # rounding
+
+
+def test_of_a_constant_target_a_right_prediction_explains_everything():
+    y = np.full(3, 2.0)
+    assert [SCORES["r2"].score_model(Fixed(y + gap), None, y) for gap in (0.0, 1.0)] == [1.0, 0.0]
+    assert np.isnan(SCORES["r2"].score_model(Fixed(y[:1]), None, y[:1]))
+
+
+def test_probabilities_that_are_not_numbers_have_no_area():
+    y, model = classified(20, 2, names=False)
+    model.proba[3] = np.nan
+    assert np.isnan(SCORES["auc"].score_model(model, None, y))
 
 
 def test_a_class_that_is_predicted_but_not_there_counts_in_f1_as_in_scikit_learn():

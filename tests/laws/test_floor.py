@@ -1,6 +1,7 @@
 """The floor: parameters, admission, files, progress."""
 
 import io
+import subprocess
 import sys
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
@@ -307,3 +308,17 @@ def test_the_registry_finds_methods_by_name_and_helps_with_a_slip():
     assert find("kmeans") is next(m for m in methods() if m.name == "KMeans")
     with pytest.raises(KeyError, match="no method is called 'KMeens'; did you mean KMeans"):
         find("KMeens")
+
+
+def test_model_files_do_not_import_other_array_libraries():
+    """scikit-learn's adapters to them would: seconds of every study where they are installed."""
+    code = """
+import sys
+from fivefold.core.storage import model_files
+model_files._skops()
+assert not {"torch", "dask", "cupy"} & set(sys.modules)
+assert not set(model_files.ADAPTERS) & set(sys.modules)
+import sklearn.externals.array_api_compat.dask as adapter
+assert adapter.__file__
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
