@@ -78,9 +78,12 @@ def multiclass_steps(G, y, s, own_factor, A, F, margin, tol, steps):
         for k in range(K):
             g[k] = F[i, k] + (0.0 if k == y[i] else margin)
         off[i] = row_violation(g, A[i], y[i], s[i], own_factor * s[i])
-    for step in range(steps):
-        i = int(np.argmax(off))
-        if off[i] <= tol:
+    for step in range(steps + 1):
+        i = 0
+        for j in range(n):  # np.argmax would take longer to compile than all of this
+            if off[j] > off[i]:
+                i = j
+        if off[i] <= tol or step == steps:
             return step, off[i]
         own = y[i]
         for k in range(K):
@@ -100,4 +103,4 @@ def multiclass_steps(G, y, s, own_factor, A, F, margin, tol, steps):
                 F[j, k] += v * new[k]
                 g[k] = F[j, k] + (0.0 if k == y[j] else margin)
             off[j] = row_violation(g, A[j], y[j], s[j], own_factor * s[j])
-    return steps, off.max()
+    return steps, 0.0  # never reached
