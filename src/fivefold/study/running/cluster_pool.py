@@ -35,7 +35,7 @@ class ClusterPool:
 
     def __enter__(self) -> Self:
         try:
-            from distributed import Client, LocalCluster
+            from distributed import Client, LocalCluster, wait
         except ImportError:
             raise WorkerStartError("--cluster needs Dask: pip install 'fivefold[cluster]'") from None
         start, cluster = time.monotonic(), self._address
@@ -62,6 +62,10 @@ class ClusterPool:
             ) from None
         self.jobs = sum(self._client.nthreads().values())
         self._shared = self._client.submit(pickle.loads, self._payload, pure=False)
+        with suppress(Exception):  # a worker may end; folds say so
+            self._client.run(_imported, self._work)  # so that time limits of folds do not count it
+            with self._client.as_current():
+                wait([self._shared])
         self.start_seconds = time.monotonic() - start
         return self
 
@@ -130,6 +134,10 @@ class ClusterPool:
             f"the cluster at {self._address} is gone; every finished fold is saved: start it again, and continue with "
             "--resume"
         )
+
+
+def _imported(work: Callable[[Any, Any], Any]) -> None:
+    """On each worker: by now it has imported what the work needs."""
 
 
 def _timed(work: Callable[[Any, Any], Any], shared: Any, task: Any) -> tuple[Any, float]:
