@@ -35,7 +35,7 @@ class ClusterPool:
 
     def __enter__(self) -> Self:
         try:
-            from distributed import Client, LocalCluster, wait
+            from distributed import Client, LocalCluster
         except ImportError:
             raise WorkerStartError("--cluster needs Dask: pip install 'fivefold[cluster]'") from None
         start, cluster = time.monotonic(), self._address
@@ -61,11 +61,10 @@ class ClusterPool:
                 "scheduler` and `dask worker`, or give --cluster local"
             ) from None
         self.jobs = sum(self._client.nthreads().values())
-        self._shared = self._client.submit(pickle.loads, self._payload, pure=False)
         with suppress(Exception):  # a worker may end; folds say so
-            self._client.run(_imported, self._work)  # so that time limits of folds do not count it
-            with self._client.as_current():
-                wait([self._shared])
+            # by one thread, before several begin to import each other's modules, and before limits of folds begin
+            self._client.run(_imported, self._work)
+        self._shared = self._client.submit(pickle.loads, self._payload, pure=False)
         self.start_seconds = time.monotonic() - start
         return self
 
