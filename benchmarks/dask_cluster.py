@@ -84,7 +84,11 @@ def cases(names):
         "PCA": (PCA(5), "explained_variance_", pca_rival),
         "LinearRegression": (LinearRegression(), "coef_", None),
         "LogisticRegression": (LogisticRegression(), "coef_", logistic_rival),
-        "KMeans": (KMeans(8, init=start, n_init=1, max_iter=5, tol=0.0), "cluster_centers_", kmeans_rival),
+        "KMeans": (
+            KMeans(8, init=start, n_init=1, max_iter=5, tol=0.0, random_state=0),
+            "cluster_centers_",
+            kmeans_rival,
+        ),
         "HistGradientBoostingClassifier": (HistGradientBoostingClassifier(**boosting), None, boost_rival),
         "RandomForestClassifier": (RandomForestClassifier(**forest), "no memory", None),
     }
