@@ -69,6 +69,7 @@ UNDECLARED = {  # packages that are imported only where a user's data come from 
     "triton": "comes with torch for CUDA, and compiles kernels there",
     "dask": "arrays in chunks come with dask",
     "distributed": "and so do the workers of a cluster",
+    "llvmlite": "comes with numba, which compiles through it",
     "pyarrow": "Parquet files and Arrow data sets come with pyarrow, or words say so",
 }
 

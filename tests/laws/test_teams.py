@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 from fivefold.core import parallel
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items, map_parts, run_team
-from fivefold.core.team_loops import help_team, run_task, share_tasks
+from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 PLAIN, FAILING, SLOW = range(3)
@@ -41,13 +41,10 @@ def _write(state, kind, i, rank):
 
 
 @jit
-def phases(team, rank, state, kind, count):
+def phases(team, state, kind, count):
     """Share a phase of tasks `count` times; each reads what the one before wrote."""
-    if rank > 0:
-        help_team(team, rank, state)
-        return 0
     for _ in range(count):
-        share_tasks(team, rank, state, kind, len(state.x))
+        share_tasks(team, state, kind, len(state.x))
     return count
 
 

@@ -22,7 +22,7 @@ from joblib import cpu_count
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.compilation.atomics import atomics_available
-from fivefold.core.compilation.jit import CompiledLoop
+from fivefold.core.team_loops import CLOSED, FAILED, OPEN, PAUSED, SIZE, STATUS, TEAM_WORDS, help_team
 from fivefold.core.types import Doubles, Table, Weights
 
 MIN_PART_ROWS = 8192  # rows per part, at least
@@ -33,9 +33,6 @@ SECONDS_PER_PARTNER = 1e-3  # the same for parts, in which threads wait for the 
 # Where parts take less than SHORT_PART, threads wait for the interpreter, or for a core: fewer are woken next time if
 # they worked less than MIN_BUSY_SHARE of the time, more if they worked longer than MAX_BUSY_SHARE
 SHORT_PART, MIN_BUSY_SHARE, MAX_BUSY_SHARE = 2e-3, 0.6, 0.85
-# The memory that a team shares, in words of 64 bits; those that are written often have a cache line of their own
-TEAM_WORDS, STATUS = 64, 48
-OPEN, CLOSED, FAILED = range(3)  # STATUS; FAILED: a helper's task raised an exception
 
 T = TypeVar("T")
 
@@ -75,15 +72,22 @@ def map_items(work: Callable[[int], T], count: int) -> list[T]:
     return _shared(work, lambda lo, hi: work(lo), [(i, i + 1) for i in range(count)], count)
 
 
+def teams_available() -> bool:
+    """Can a compiled loop have several threads? Not on Windows, where parts on threads take its place, if any."""
+    return atomics_available()
+
+
 def run_team(loop: Callable[..., Any], *args: Any, size: int) -> Any:  # whatever the loop takes and returns
-    """loop(team, 0, *args), with at most size - 1 helpers that call it with ranks 1, 2, ... (see core.team_loops)."""
-    team = np.zeros(TEAM_WORDS, dtype=np.int64)
+    """loop(team, *args), whose tasks up to size - 1 helpers take too (see core.team_loops)."""
     if size < 2 or not atomics_available() or _in_pool():
-        return loop(team, 0, *args)
-    if isinstance(loop, CompiledLoop):  # each helper would look at the types anew, holding the interpreter
-        loop = loop.for_types_of(team, 0, *args)
+        words = np.zeros(TEAM_WORDS, dtype=np.int64)
+        words[SIZE] = 1
+        return loop(words, *args)
     with one_blas_thread():
-        return _Team(loop, team, args).run(size)
+        team = _teams.pop() if _teams else _Team()
+        found = team.run(loop, args, size)
+        _teams.append(team)  # where a task failed, it is left to its last helper
+        return found
 
 
 def are_whole(w: Weights) -> bool:
@@ -91,13 +95,13 @@ def are_whole(w: Weights) -> bool:
     return all(map_parts(lambda lo, hi: bool((w[lo:hi] == np.rint(w[lo:hi])).all()), len(w)))
 
 
-def column_blocks(X: Table, w: Weights, lo: int, hi: int) -> Iterator[tuple[Doubles, Doubles]]:
-    """Blocks of rows lo..hi with points in columns, float64: Z (d, m) and their weights (m,).
+def column_blocks(X: Table, w: Weights, lo: int, hi: int, rows: int = BLOCK_ROWS) -> Iterator[tuple[Doubles, Doubles]]:
+    """Blocks of at most `rows` of the rows lo..hi, with points in columns, float64: Z (d, m) and their weights (m,).
 
     Z is scratch: it is overwritten by the next block.
     """
-    for start in range(lo, hi, BLOCK_ROWS):
-        stop = min(start + BLOCK_ROWS, hi)
+    for start in range(lo, hi, rows):
+        stop = min(start + rows, hi)
         Z = scratch("columns", X.shape[1], stop - start)
         Z[:] = X[start:stop].T
         yield Z, w[start:stop].astype(np.float64, copy=False)
@@ -186,49 +190,57 @@ class _Parts(Generic[T]):
 
 
 class _Team:
-    """Threads inside one compiled loop."""
+    """Threads that take tasks of one compiled loop after the other."""
 
-    def __init__(self, loop: Callable[..., Any], team: Any, args: tuple[Any, ...]) -> None:
-        self.loop, self.team, self.args, self.take_rank = loop, team, args, counter(1).__next__
+    def __init__(self) -> None:
+        self.words = np.zeros(TEAM_WORDS, dtype=np.int64)
+        self.words[STATUS] = PAUSED
         self.error: BaseException | None = None
-        self.running, self.lock = 0, threading.Lock()
+        self.ranks, self.called, self.lock = set[int](), 0, threading.Lock()  # of helpers; helpers on their way
 
-    def run(self, size: int) -> Any:  # what the loop returns
+    def run(self, loop: Callable[..., Any], args: tuple[Any, ...], size: int) -> Any:  # what the loop returns
         """Run the loop as its first thread, with size - 1 helpers; they may come late, or never."""
-        _wake(self.join, size - 1)
+        with self.lock:
+            missing = size - 1 - len(self.ranks) - self.called
+            self.called += max(missing, 0)
+        self.words[SIZE], self.words[STATUS] = size, OPEN
+        _wake(self.join, missing)
         inside = _in_pool()
         _thread_state.in_pool = True
         try:
-            return self.loop(self.team, 0, *self.args)
+            return loop(self.words, *args)
         except BaseException:
             self._leave()
             if self.error is not None:
                 raise self.error from None
             raise
         finally:
-            self.team[STATUS] = CLOSED
+            if self.words[STATUS] == OPEN:
+                self.words[STATUS] = PAUSED
             _thread_state.in_pool = inside
 
     def join(self) -> None:
-        """Help until the team is closed."""
+        """Help until the team is closed, or has nothing to do for long."""
         with self.lock:
-            if self.team[STATUS] != OPEN:
+            self.called -= 1
+            if self.words[STATUS] > PAUSED:
                 return
-            self.running += 1
+            rank = next(rank for rank in counter(1) if rank not in self.ranks)
+            self.ranks.add(rank)
         try:
-            self.loop(self.team, self.take_rank(), *self.args)
+            help_team(self.words, rank)
         except BaseException as error:
-            self.error, self.team[STATUS] = error, FAILED
+            self.error, self.words[STATUS] = error, FAILED
         finally:
             with self.lock:
-                self.running -= 1
+                self.ranks.remove(rank)
 
     def _leave(self) -> None:
-        """Close the team and wait until no helper touches its arrays."""
+        """Close the team and wait until no helper touches the arrays of its loop."""
         with self.lock:
-            if self.team[STATUS] == OPEN:
-                self.team[STATUS] = CLOSED
-        while self.running:
+            if self.words[STATUS] == OPEN:
+                self.words[STATUS] = CLOSED
+        while self.ranks:
             time.sleep(1e-4)
 
 
@@ -261,6 +273,7 @@ class _Helpers:
 
 
 _helpers = _Helpers()
+_teams: list[_Team] = []  # that nobody runs now
 
 
 def _wake(job: Callable[[], None], several: int) -> None:
@@ -282,3 +295,4 @@ def _cores(allowed: str | None) -> int:
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork
     os.register_at_fork(after_in_child=_helpers.forget)
+    os.register_at_fork(after_in_child=_teams.clear)

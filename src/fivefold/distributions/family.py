@@ -176,6 +176,10 @@ class Accumulator(ABC):
     def stats(self) -> FamilyStats:
         """The statistics of all blocks so far."""
 
+    def total(self, others: Iterable[Any]) -> FamilyStats:  # of this class
+        """The statistics of these blocks and of those of others, about the same members."""
+        return sum_stats([self.stats(), *(other.stats() for other in others)])
+
 
 @dataclass(frozen=True)
 class Family(ABC):

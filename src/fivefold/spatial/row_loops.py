@@ -4,7 +4,7 @@ A loop over rows is written once, in terms of `squared_distance` and `transfer_r
 type of the rows. Dense rows are taken relative to an origin near the data, so that an offset costs no digits.
 
 What takes the time, the comparison of many rows with many centres, has a loop of its own for each type:
-`nearest_two` and `SEED_TRIAL_LOOPS`. Dense rows go through them ROW_LANES at a time, one row per
+`nearest_two` and `try_seeds`. Dense rows go through them ROW_LANES at a time, one row per
 column of a small table, so that the innermost loop vectorises; four coordinates and two centres are taken together,
 so that every number loaded is used twice.
 """
@@ -225,10 +225,35 @@ def _seed_trial_sparse(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potentia
                 potential[t] += w[b, i] * v
 
 
-# For the rows in blocks lo..hi of ROW_LANES: the squared distance to the nearest seed if each of the T rows of C became
-# a seed, out (T, blocks, ROW_LANES) from nearest (blocks, ROW_LANES); its sum weighted by w is added to potential (T,).
-# norms (T,) are |c|^2; Z and acc are scratch.
-SEED_TRIAL_LOOPS = {DenseRows: _seed_trial_dense, SparseRows: _seed_trial_sparse}
+@generic
+def try_seeds(
+    rows: Rows,
+    lo: int,
+    hi: int,
+    w: Matrix,
+    nearest: Matrix,
+    C: Matrix,
+    norms: Vector,
+    Z: Matrix,
+    acc: Vector,
+    out: Array,
+    potential: Vector,
+) -> None:
+    """The squared distances of rows to their nearest seed, if each of the T rows of C became a seed.
+
+    For blocks lo..hi of ROW_LANES rows, out (T, blocks, ROW_LANES) from nearest (blocks, ROW_LANES); their sums,
+    weighted by w, are added to potential (T,). norms (T,) are |c|^2; Z and acc are scratch.
+    """
+
+
+@try_seeds.rule(DenseRows)
+def _(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
+    _seed_trial_dense(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential)
+
+
+@try_seeds.rule(SparseRows)
+def _(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
+    _seed_trial_sparse(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential)
 
 
 def multiple_of_four(d: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivefold.core.types import Indices, Rng, Table, Vector, Weights
+from fivefold.core.types import Indices, Matrix, Rng, Table, Vector, Weights
 from fivefold.spatial.points import Points
 
 RUN_LENGTH = 256  # rows in a run: weights are summed by run, and cumulated only in the run that a draw falls in
@@ -28,7 +28,12 @@ def draw_rows(order: Indices, mass: Weights, uniforms: Vector) -> Indices:
     runs = np.zeros((-(-n // RUN_LENGTH), RUN_LENGTH))
     # straight into the runs: to fill fresh memory takes longer than to gather; with a mode NumPy makes no copy of `out`
     np.asarray(mass, dtype=np.float64).take(order, out=runs.reshape(-1)[:n], mode="clip")
-    sums = runs.sum(axis=1)
+    return draw_from_runs(order, runs, uniforms)
+
+
+def draw_from_runs(order: Indices, runs: Matrix, uniforms: Vector) -> Indices:
+    """The same from the masses along the order, (runs, RUN_LENGTH), padded with zeros."""
+    n, sums = len(order), runs.sum(axis=1)
     ends = np.cumsum(sums)
     target = np.asarray(uniforms) * ends[-1]
     run = np.minimum(np.searchsorted(ends, target, side="right"), len(runs) - 1)

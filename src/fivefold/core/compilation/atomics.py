@@ -1,13 +1,16 @@
-"""Atomic operations on an array of int64 that threads share, and waiting without the interpreter, for compiled loops.
+"""Operations on an array of int64 that threads share (atomic ones, and two at once), tasks that a thread calls by their
+address, and waiting without the interpreter, for compiled loops.
 
-Where they are not available (`atomics_available`) the functions are plain ones, for one thread.
+Where they are not available (`atomics_available`) the functions are plain ones, for one thread that never waits.
 """
 
 from __future__ import annotations
 
-import time
 from functools import cache, cached_property
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
+
+import numpy as np
 
 from fivefold.core.compilation.jit import GenericFunction, Loop
 
@@ -25,7 +28,10 @@ class AtomicFunction(GenericFunction):
     def callee(self) -> Loop:
         """Numba's form, or the plain function."""
         if not atomics_available():
-            return self.stub
+            from fivefold.core.compilation._numba import make_callee
+
+            plain: Loop = make_callee(cast(FunctionType, self.stub), {})
+            return plain
         from fivefold.core.compilation import _numba_atomics
 
         found: Loop = getattr(_numba_atomics, self.__name__)
@@ -63,12 +69,40 @@ def add_to_word(words: Any, at: int, value: int) -> Any:
 
 
 @AtomicFunction
+def swap_word(words: Any, at: int, old: int, new: int) -> bool:
+    """Set words[at] to `new` if it is `old`; was it?"""
+    if words[at] != old:
+        return False
+    words[at] = new
+    return True
+
+
+@AtomicFunction
+def publish_task(words: Any, task_word: int, first: int, last: int, run_task: Any, state: Any) -> bool:
+    """Write the state to words[first:last], and the address of a function that runs a task of it to words[task_word].
+
+    Returns whether tasks can be called by their address.
+    """
+    return False
+
+
+@AtomicFunction
+def call_task(words: Any, task_word: int, first: int, kind: int, i: int, rank: int) -> None:
+    """Run task i of the state that was published."""
+
+
+@AtomicFunction
+def add_pair(words: Any, at: int, one: int, two: int) -> None:
+    """Add to words[at] and to the word after it, by one instruction of two lanes; not atomic."""
+    words[at] += one
+    words[at + np.uint64(1)] += two
+
+
+@AtomicFunction
 def yield_core() -> None:
     """Let another thread or process have the core, if one waits for it."""
-    time.sleep(0)
 
 
 @AtomicFunction
 def sleep_microseconds(count: int) -> None:
     """Leave the core for about this long."""
-    time.sleep(count * 1e-6)

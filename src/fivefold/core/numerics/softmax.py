@@ -17,7 +17,7 @@ FAST_IN_ORDER = FAST - {"reassoc"}  # the range reduction needs the written orde
 def softmax(L: Matrix, w: Weights, out: Matrix) -> float:
     """out = w * softmax of L over its first axis; returns sum w * logsumexp. L is overwritten."""
     m = L.shape[1]
-    return float(_softmax(L, L.view(np.int64), w, scratch("top", m), scratch("acc", m), out, out.view(np.int64)))
+    return float(softmax_loop(L, L.view(np.int64), w, scratch("top", m), scratch("acc", m), out, out.view(np.int64)))
 
 
 def row_argmax(L: Matrix) -> Indices:
@@ -60,7 +60,8 @@ def exp_mantissa(v):
 
 
 @jit(fastmath=FAST_IN_ORDER, error_model="numpy")
-def _softmax(L, bits, w, top, acc, R, R_bits):
+def softmax_loop(L, bits, w, top, acc, R, R_bits):
+    """R = w * softmax of L over K, and the sum of w * logsumexp; `bits` are those of L, which is overwritten."""
     K, m = L.shape
     for i in range(m):
         top[i] = L[0, i]

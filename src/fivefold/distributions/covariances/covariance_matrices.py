@@ -170,7 +170,11 @@ class FullCovariance(Covariance):
     def log_prob_complete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
         d = len(Z)
         D, acc, q = zero_tile(d), scratch("lane sums", TILE_POINTS), scratch("lanes", TILE_POINTS)
-        log_full(Z, mean, self._padded, log_weight - 0.5 * (d * LOG_2PI + self.log_det), D, acc, q, out)
+        log_full(Z, mean, self.padded_factor, self.levels(log_weight), D, acc, q, out)
+
+    def levels(self, log_weight: Vector) -> Vector:
+        """log_weight (K,) + log density at the mean."""
+        return log_weight - 0.5 * (self.matrix.shape[1] * LOG_2PI + self.log_det)
 
     def log_prob_incomplete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
         _log_observed(Z, mean, self.matrix, log_weight, out)
@@ -179,7 +183,7 @@ class FullCovariance(Covariance):
         return self.matrix.shape == self.factor.shape == (K, d, d)
 
     @cached_property
-    def _padded(self) -> Array:
+    def padded_factor(self) -> Array:
         """The factor, padded with columns of zeros to a multiple of four."""
         return np.pad(self.factor, ((0, 0), (0, 0), (0, -self.factor.shape[2] % 4)))
 

@@ -10,6 +10,7 @@ scatter / degrees is the mode of the posterior.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -109,6 +110,12 @@ class ColumnPairSums(Accumulator):
         self._weight, self._first = np.zeros(K), np.zeros((K, d))
         self._second = np.zeros((K, d, d + -d % 4))
 
+    def add_sums(self, weight: Array, first: Array, second: Array) -> None:
+        """Add the weights, and sums of first and second moments about the centres; second as a padded lower half."""
+        self._weight += weight
+        self._first += first
+        self._second += second
+
     def add(self, Z: Matrix, R: Matrix) -> None:
         if is_complete(Z):
             self._add_complete(Z, R)
@@ -127,6 +134,13 @@ class ColumnPairSums(Accumulator):
         A, D = scratch("swept", len(Z), len(Z)), scratch("point", len(Z))
         sums = self._weight, self._first, self._second
         add_full_observed(Z, R, *missing_patterns(Z), self._centre, self._sigma, A, D, *sums)
+
+    def total(self, others: Iterable[ColumnPairSums]) -> GroupMoments:
+        for other in others:  # about the same centres
+            self._weight += other._weight
+            self._first += other._first
+            self._second += other._second
+        return self.stats()
 
     def stats(self) -> GroupMoments:
         shift = self._first / or_one(self._weight)[:, None]
@@ -152,6 +166,15 @@ class ColumnSums(Accumulator):
             add_diagonal(Z, R, self._centre, self._complete_weight, self._first, self._second)
         else:
             add_diagonal_observed(Z, R, self._centre, self._incomplete_weight, self._count, self._first, self._second)
+
+    def total(self, others: Iterable[ColumnSums]) -> GroupMoments:
+        for other in others:  # about the same centres
+            self._complete_weight += other._complete_weight
+            self._incomplete_weight += other._incomplete_weight
+            self._count += other._count
+            self._first += other._first
+            self._second += other._second
+        return self.stats()
 
     def stats(self) -> GroupMoments:
         count = self._complete_weight[:, None] + self._count

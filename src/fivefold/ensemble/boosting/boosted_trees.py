@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.parallel import BLOCK_ROWS, map_parts
+from fivefold.core.parallel import BLOCK_ROWS, map_parts, run_team, team_size, teams_available
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths, check_offsets
-from fivefold.core.types import Codes, Doubles, Indices, Matrix, Table
+from fivefold.core.team_loops import run_task, share_tasks
+from fivefold.core.types import Array, Codes, Doubles, Indices, Matrix, Table
 from fivefold.partition.column_access import to_dense, used_columns
 from fivefold.partition.growable_array import GrowableArray
 from fivefold.partition.growers.histogram_grower import HistogramTree
 from fivefold.partition.histograms.bins import MISSING_BIN, Bins
 
+SECONDS_PER_WALK = 2e-8  # time of a row in a tree: what decides how many threads pay
 SET_WORDS = 8  # words per set of bins, 32 bins each: 256 in all
 
 
@@ -80,15 +82,37 @@ class BoostedTrees:
 
     def add(self, Z: Table, first: int, last: int, F: Matrix) -> None:
         """Add the trees of rounds first..last to F; Z holds bins in place of levels."""
-        K = len(self.base)
         Z, feature = used_columns(Z, self.feature)
-        map_parts(
-            lambda lo, hi: _walk(
-                to_dense(Z[lo:hi]), first * K, last * K, K, self.starts, feature, self.threshold, self.left, self.right,
-                self.missing_left, self.category, self.sets, self.value, F[:, lo:hi],
-            ),
-            Z.shape[0],
-        )  # fmt: skip
+        trees = self.starts[first * len(self.base) : last * len(self.base) + 1]
+
+        def walk(X: Table, F: Matrix) -> None:
+            state = TreeWalk(
+                X, feature, self.threshold, self.left, self.right, self.missing_left, self.category, self.sets,
+                self.value, trees, F,
+            )  # fmt: skip
+            seconds = len(X) * (len(trees) - 1) * SECONDS_PER_WALK
+            run_team(_walk, state, size=min(-(-len(X) // BLOCK_ROWS), team_size(seconds)))
+
+        if isinstance(Z, np.ndarray) and teams_available():
+            walk(Z, F)
+        else:
+            map_parts(lambda lo, hi: walk(to_dense(Z[lo:hi]), F[:, lo:hi]), Z.shape[0])
+
+
+class TreeWalk(NamedTuple):
+    """Rows on their way through trees, and the sums of the values that they find there."""
+
+    X: Array  # (n, d)
+    feature: Indices  # those of BoostedTrees, as are the next seven
+    threshold: Doubles
+    left: Indices
+    right: Indices
+    missing_left: Codes
+    category: Indices
+    sets: Codes
+    value: Doubles
+    starts: Indices  # (trees + 1,): of the trees to walk through, which belong to the rows of `out` in turn
+    out: Matrix  # (K, n)
 
 
 EMPTY_TREE = HistogramTree(
@@ -143,21 +167,28 @@ class BoostedTreesBuilder:
 
 
 @jit
-def _walk(X, first, last, K, starts, feature, threshold, left, right, missing_left, category, sets, value, out):
-    for block in range(0, len(X), BLOCK_ROWS):  # rows stay in the cache while the trees pass
-        end = min(block + BLOCK_ROWS, len(X))
-        for tree in range(first, last):
-            k, root = tree % K, np.uint64(starts[tree])
-            for i in range(block, end):
-                t = root
+def _walk(team, state):
+    share_tasks(team, state, 0, (len(state.X) + BLOCK_ROWS - 1) // BLOCK_ROWS)
+
+
+@run_task.rule(TreeWalk)
+def _walk_block(state, kind, i, rank):
+    """All trees for one block of rows, which stay in the cache."""
+    X, feature, threshold, left, right = state.X, state.feature, state.threshold, state.left, state.right
+    missing_left, category, sets, value, out = state.missing_left, state.category, state.sets, state.value, state.out
+    begin, end = i * BLOCK_ROWS, min((i + 1) * BLOCK_ROWS, len(X))
+    for tree in range(len(state.starts) - 1):
+        k, root = tree % len(out), np.uint64(state.starts[tree])
+        for r in range(begin, end):
+            t = root
+            f = feature[t]
+            while f >= 0:
+                x, c = X[r, np.uint64(f)], category[t]
+                a, b = left[t], right[t]  # read both: selecting is faster than a mispredicted branch
+                goes = (x <= threshold[t]) | ((x != x) & (missing_left[t] == 1))
+                if c >= 0:
+                    code = np.int64(x) if x == x else MISSING_BIN
+                    goes = ((sets[c, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)) == 1
+                t = np.uint64(a if goes else b)
                 f = feature[t]
-                while f >= 0:
-                    x, c = X[i, np.uint64(f)], category[t]
-                    a, b = left[t], right[t]  # read both: selecting is faster than a mispredicted branch
-                    goes = (x <= threshold[t]) | ((x != x) & (missing_left[t] == 1))
-                    if c >= 0:
-                        code = np.int64(x) if x == x else MISSING_BIN
-                        goes = ((sets[c, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)) == 1
-                    t = np.uint64(a if goes else b)
-                    f = feature[t]
-                out[k, i] += value[t]
+            out[k, r] += value[t]

@@ -17,7 +17,7 @@ from scipy.special import logit
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Matrix, Target, Weights
-from fivefold.ensemble.boosting.log_loss_loops import LOSSES, SLOPES, pass_over_log_losses
+from fivefold.ensemble.boosting.log_loss_loops import pass_over_log_losses
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.likelihood_losses import GammaLoss, PoissonLoss, SoftmaxLoss
 from fivefold.optim.losses.margin_losses import LogLoss
@@ -40,11 +40,10 @@ class BoostingLoss:
         """Trees per round."""
         return self.classes if self.classes > 2 else 1
 
-    def gradients(self, y: Target, F: Matrix, g: Matrix, h: Matrix) -> None:
-        """Fill g and h (K, n) with the first and second derivatives."""
+    def gradients(self, y: Target, F: Matrix, w: Weights, g: Matrix, h: Matrix) -> float | None:
+        """Fill g and h (K, n) with the first and second derivatives; the mean loss where it costs nothing."""
         if isinstance(self.loss, LogLoss) and self.classes <= 2:
-            pass_over_log_losses(SLOPES, y, F[0], y, g[0], h[0])
-            return
+            return pass_over_log_losses(y, F[0], w, g[0], h[0])
 
         def part(lo: int, hi: int) -> None:
             if self.classes > 2:
@@ -57,11 +56,12 @@ class BoostingLoss:
                     g[0, lo:hi][t == eta] = self.loss.slope(np.ones(1), np.zeros(1))
 
         map_parts(part, F.shape[1])
+        return None
 
-    def value(self, y: Target, F: Matrix, w: Weights) -> float:
-        """The mean loss."""
+    def value(self, y: Target, F: Matrix, w: Weights, scratch: Matrix | None = None) -> float:
+        """The mean loss; scratch (2, n) is memory to use for it."""
         if isinstance(self.loss, LogLoss) and self.classes <= 2:
-            return pass_over_log_losses(LOSSES, y, F[0], w, w, w) / float(w.sum())
+            return pass_over_log_losses(y, F[0], w, *(np.empty((2, len(w))) if scratch is None else scratch))
         sums = map_parts(lambda lo, hi: float(w[lo:hi] @ self.row_losses(y[lo:hi], F[:, lo:hi])), len(w))
         return sum(sums) / float(w.sum())
 

@@ -282,7 +282,7 @@ class _GradientRounds:
         if isinstance(self.target.loss, HuberLoss):
             delta = weighted_quantile(np.abs(y - self.F[0]), w, self.estimator.alpha, between=False)
             self.target = replace(self.target, loss=HuberLoss(max(delta, PROBABILITY_MARGIN)))
-        self.target.gradients(y, self.F, self.g, self.h)
+        self.target.gradients(y, self.F, w, self.g, self.h)
         for k in range(self.target.trees_per_round):
             self._add_tree(k, inside)
         self.train.append(self._loss(inside))

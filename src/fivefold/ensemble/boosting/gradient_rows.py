@@ -78,9 +78,13 @@ class LocalRows:
         self.F: Matrix = allocate((len(F), n), np.float64)
         self.F[:] = F
         self.g, self.h = allocate((2, target.trees_per_round, n), np.float64)
+        self.mean_loss: float | None = None  # of F, where the last pass over the rows found it
+        self.current = False  # do g and h belong to F?
 
     def update_gradients(self) -> None:
-        self.target.gradients(self.y, self.F, self.g, self.h)
+        if self.current:
+            return
+        self.mean_loss, self.current = self.target.gradients(self.y, self.F, self.w, self.g, self.h), True
         if not self.integer_weights:
             self.g *= self.w
             self.h *= self.w
@@ -94,9 +98,11 @@ class LocalRows:
 
     def add(self, k: int, value: Array) -> None:
         self.grower.add(value, self.F[k])
+        self.current = False
 
     def loss(self) -> float:
-        return self.target.value(self.y, self.F, self.w)
+        self.update_gradients()  # the next round needs them, and the loss may come with them
+        return self.target.value(self.y, self.F, self.w) if self.mean_loss is None else self.mean_loss
 
     def sample_loss(self) -> float:
         shown = slice(None, None, max(1, len(self.y) // PROGRESS_ROWS))

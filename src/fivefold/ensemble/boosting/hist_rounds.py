@@ -30,7 +30,7 @@ from fivefold.core.chunks.chunked_array import (
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
-from fivefold.core.parallel import are_whole
+from fivefold.core.parallel import are_whole, map_parts
 from fivefold.core.types import Codes, Doubles, Indices, Mask, Matrix, Rng, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
@@ -64,7 +64,7 @@ class TrainingRows:
 
     def take(self, rows: Indices) -> TrainingRows:
         """Some of the rows; those of a table in chunks are read."""
-        X = rows_at(self.X, rows) if is_chunked(self.X) else self.X[rows]
+        X = rows_at(self.X, rows) if is_chunked(self.X) else _rows_of(self.X, rows)
         return TrainingRows(X, self.y[rows], self.w[rows])
 
     def keep(self, rows: Indices) -> TrainingRows:
@@ -220,6 +220,7 @@ class _HistogramRounds:
             judge, watched = None, self.rows
             self.F_held = None if self.held is None else self._start(earlier, self.held.X)
             self.Z_held = None if self.held is None else self.bins.levels(self.held.X)
+            self.held_scratch = None if self.held is None else np.empty((2, len(self.held.w)))
         else:
             judge = check_scoring(e, e.scoring)
             n = len(self.rows.X)
@@ -243,7 +244,7 @@ class _HistogramRounds:
         if scores.judge is None:
             scores.train.append(-self.data.loss())
             if self.held is not None and self.F_held is not None:
-                scores.validation.append(-self.target.value(self.held.y, self.F_held, self.held.w))
+                scores.validation.append(-self.target.value(self.held.y, self.F_held, self.held.w, self.held_scratch))
             return
         probe = copy.copy(self.estimator)
         probe.model_, probe._admit = self.builder.model(), lambda X: X  # its rows are already admitted
@@ -278,6 +279,15 @@ class _HistogramRounds:
             seed=self.seed,
         )
         return replace(found, **{name: getattr(found, name).copy() for name in self.builder.arrays})
+
+
+def _rows_of(X: Table, rows: Indices) -> Table:
+    """Some rows of a table in memory, copied by all threads."""
+    if not isinstance(X, np.ndarray):
+        return X[rows]
+    out = np.empty((len(rows), X.shape[1]), X.dtype)
+    map_parts(lambda lo, hi: X.take(rows[lo:hi], axis=0, out=out[lo:hi], mode="clip"), len(rows))
+    return out
 
 
 def _bins(estimator: Any, rows: TrainingRows, columns: ColumnSettings, rng: Rng) -> Bins:  # as in the rounds

@@ -15,6 +15,7 @@ Dempster, Laird & Rubin (1977); hard assignment: Celeux & Govaert (1992).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,15 +25,18 @@ from fivefold.core.chunks.chunked_array import is_chunked, sum_over_chunks, sum_
 from fivefold.core.numerics.arrays import AnyArray, is_tensor, namespace, plus_row
 from fivefold.core.numerics.softmax import softmax
 from fivefold.core.numerics.tensors import one_hot, row_cuts
-from fivefold.core.parallel import column_blocks, map_parts, scratch
+from fivefold.core.parallel import BLOCK_ROWS, column_blocks, map_parts, scratch, teams_available
 from fivefold.core.types import Codes, Indices, Mask, Matrix, Rng, Vector, Weights
-from fivefold.distributions.family import Family, FamilyMembers, FamilyStats, sum_stats
+from fivefold.distributions.covariances.covariance_matrices import FullCovariance
+from fivefold.distributions.family import Accumulator, Family, FamilyMembers, FamilyStats, sum_stats
 from fivefold.distributions.gaussian import Gaussian
+from fivefold.distributions.statistics.mixture_step_loops import LOG_ZERO, PART_ROWS, full_covariance_step
+from fivefold.distributions.statistics.moments import ColumnPairSums
 from fivefold.distributions.statistics.tensor_mixture_step import gaussian_step
 from fivefold.inference.em import CollapseError
 
-LOG_ZERO = -1e290  # the logarithm of zero in place of -inf, for loops that assume finite numbers
 TENSOR_LOG_ZERO = -1e30  # the same for tensors, of which some are float32
+BLOCK_BYTES = 2**21  # of a block of rows, their densities and responsibilities: about what a core's cache holds
 MIN_COMPONENT_SHARE = 1e-12  # a component with less than this share of all weight counts as one without rows
 
 
@@ -131,17 +135,22 @@ class FiniteMixture:
             stats, value = self._expect_of_tensor(X, w)
             return stats, value + self._log_prior()
 
-        def part(lo: int, hi: int) -> tuple[FamilyStats, float]:
+        if (found := self._gaussian_step(X, w)) is not None:
+            return found[0], found[1] + self._log_prior()
+
+        def part(lo: int, hi: int) -> tuple[Accumulator, float]:
             sums, value = self.family.accumulator(self.components), 0.0
-            for Z, v in column_blocks(X, w, lo, hi):
+            for Z, v in column_blocks(X, w, lo, hi, rows):
                 R = scratch("shares", len(self.weights), len(v))
                 value += self.rule.assign(self._joint(Z), v, slice(lo, lo + len(v)), R)
                 sums.add(Z, R)
                 lo += len(v)
-            return sums.stats(), value
+            return sums, value
 
-        stats, values = zip(*map_parts(part, len(X)), strict=True)
-        return sum_stats(stats), float(sum(values)) + self._log_prior()
+        # few blocks, as threads wait for the interpreter between them, of a size that the cache holds
+        rows = int(np.clip(BLOCK_BYTES // (8 * (X.shape[1] + 2 * len(self.weights))), BLOCK_ROWS, PART_ROWS))
+        parts, values = zip(*map_parts(part, len(X), rows=PART_ROWS), strict=True)
+        return parts[0].total(parts[1:]), float(sum(values)) + self._log_prior()
 
     def maximise(self, stats: FamilyStats) -> FiniteMixture:
         """The mixture that fits the statistics best."""
@@ -202,16 +211,30 @@ class FiniteMixture:
     def _joint(self, Z: Matrix) -> Matrix:
         """log pi_k p_k(z) (K, m) for the points in the columns of Z, finite."""
         L: Matrix = self.components.log_prob_columns(
-            Z, self._log_weights(), scratch("joint", len(self.weights), Z.shape[1])
+            Z, self._log_weights, scratch("joint", len(self.weights), Z.shape[1])
         )
         np.maximum(L, LOG_ZERO, out=L)
         return L
+
+    def _gaussian_step(self, X: Matrix, w: Weights) -> tuple[FamilyStats, float] | None:
+        """The E-step in one compiled loop: for full covariances, of rows without missing entries."""
+        covariance, sums = getattr(self.components, "covariance", None), self.family.accumulator(self.components)
+        if not isinstance(self.rule, SoftAssignment) or not isinstance(sums, ColumnPairSums):
+            return None
+        if not isinstance(covariance, FullCovariance) or not X.flags.c_contiguous or not teams_available():
+            return None
+        level, mean = covariance.levels(self._log_weights), self.components.mean
+        weight, first, second, value = full_covariance_step(X, w, mean, covariance.padded_factor, level)
+        if np.isnan(value):
+            return None
+        sums.add_sums(weight, first, second)
+        return sums.stats(), value
 
     def _expect_of_tensor(self, X: AnyArray, w: AnyArray) -> tuple[FamilyStats, float]:
         """The E-step on the device of X, a run of rows at a time; the sums come to the host once for each run."""
         if isinstance(self.family, Gaussian) and isinstance(self.rule, SoftAssignment):
             members, by_column = self.components, self.family.structure.by_column
-            found = gaussian_step(members.mean, members.covariance, self._log_weights(), X, w, by_column)
+            found = gaussian_step(members.mean, members.covariance, self._log_weights, X, w, by_column)
             if found is not None:
                 return found
         parts, value = [], 0.0
@@ -223,8 +246,9 @@ class FiniteMixture:
 
     def _joint_of_tensor(self, X: AnyArray) -> AnyArray:
         """log pi_k p_k(x) (m, K) for the rows of a tensor, finite."""
-        return plus_row(self.components.log_prob(X), self._log_weights()).clamp_(min=TENSOR_LOG_ZERO)
+        return plus_row(self.components.log_prob(X), self._log_weights).clamp_(min=TENSOR_LOG_ZERO)
 
+    @cached_property
     def _log_weights(self) -> Vector:
         with np.errstate(divide="ignore"):
             return np.maximum(np.log(self.weights), LOG_ZERO)

@@ -25,8 +25,6 @@ from fivefold.core.types import Array, Codes, Doubles, Indices, Mask
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN, Allocation, Bins, pack_codes
 from fivefold.partition.histograms.growth_loops import BLOCK_ROWS, grow_tree
 from fivefold.partition.histograms.growth_state import (
-    ADDED_NODE,
-    ADDED_ROWS,
     BINS_LEFT,
     BUFFER,
     CUT,
@@ -36,8 +34,10 @@ from fivefold.partition.histograms.growth_state import (
     LEFT,
     LO,
     N_INDICES,
+    N_NODES,
     NODE_FIELDS,
     ORDER,
+    PARENT,
     SCRATCH,
     SEED,
     STEP,
@@ -61,8 +61,6 @@ from fivefold.partition.histograms.histogram_loops import (
 
 TABLE_CACHE_BYTES = 2**26  # bytes of histograms that are kept for nodes to be divided later
 MAX_WIDTH = 32  # nodes divided at the same time, at most
-MAX_ADDING_THREADS = 2  # threads that add values of leaves to rows,
-MIN_SHARED_ROWS = 2**16  # if there are more rows than this
 FIRST_NODES = 2**14  # nodes that there is room for at first where the number of leaves has no limit
 SECONDS_PER_VALUE = 6e-9  # time of a tree per value of the table (rows x columns),
 SECONDS_PER_HISTOGRAM = 4e-6  # and per column of a leaf: what decides how many threads pay
@@ -168,24 +166,25 @@ class HistogramGrower:
 
     def leaves(self) -> list[tuple[int, Indices]]:
         """The leaves of the tree that was grown last, and their rows in increasing order."""
-        nodes = self._nodes()
-        return [
-            (node[INDEX], np.sort(self.state.rows[node[BUFFER], node[LO] : node[HI]]))
-            for node in nodes[nodes[:, DIVIDED] == 0].tolist()
-        ]
+        nodes = self.state.tree.nodes[: self.state.tree.counters[N_NODES]].tolist()
+        parts: dict[int, list[Indices]] = {}
+        for node in nodes:
+            if node[LEFT] < 0:  # it may be below a leaf, worked out in vain
+                rows, leaf = self.state.rows[node[BUFFER], node[LO] : node[HI]], node
+                while leaf[PARENT] >= 0 and nodes[leaf[PARENT]][DIVIDED] == 0:
+                    leaf = nodes[leaf[PARENT]]
+                parts.setdefault(leaf[INDEX], []).append(rows)
+        return [(leaf, np.sort(np.concatenate(parts[leaf]))) for leaf in sorted(parts)]
 
     def add(self, value: Array, out: Array) -> None:
         """Add the value of its leaf to each row of `out`."""
-        counters = self.state.tree.counters
-        counters[ADDED_NODE], counters[ADDED_ROWS] = 0, 0
         self.state = self.state._replace(value=value, out=out)
-        # leaves share cache lines of `out`, which more threads would pass to and fro
-        self._run(ADD, min(self.team_size, MAX_ADDING_THREADS if len(out) > MIN_SHARED_ROWS else 1))
+        self._run(ADD, self.team_size)
 
     def _run(self, kind: int, size: int) -> bool:
         args = self.state, self.interaction_sets, self.limits.column_share, kind
         if self._loop is None:
-            self._loop = grow_tree.for_types_of(np.zeros(1, dtype=np.int64), 0, *args)
+            self._loop = grow_tree.for_types_of(np.zeros(1, dtype=np.int64), *args)
         return bool(run_team(self._loop, *args, size=size))
 
     def _nodes(self) -> Indices:

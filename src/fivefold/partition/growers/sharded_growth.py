@@ -26,14 +26,17 @@ from fivefold.partition.histograms.growth_state import (
     DEEPER,
     DIVIDED,
     HI,
+    INDEX,
     LEFT,
     LEFT_IS_SMALL,
     LO,
     N_INDICES,
+    N_NODES,
     N_WAVE,
     NODE,
     NODE_FIELDS,
     ORDER,
+    PARENT,
     PARTS,
     PLACE,
     SEED,
@@ -72,6 +75,7 @@ class Growth(NamedTuple):
 
     order: Indices
     divided: Indices
+    nodes: int  # in the list, with those that were worked out in vain
 
 
 class HistogramShard(HistogramGrower):
@@ -90,7 +94,7 @@ class HistogramShard(HistogramGrower):
         state.tree.terms[:] = terms
         run_tasks(state, QUANTISE, len(state.totals))
         root = state.tree.nodes[0]
-        root[LO], root[HI], root[BUFFER] = 0, state.rows.shape[1], 0
+        root[LO], root[HI], root[BUFFER], root[LEFT], root[PARENT] = 0, state.rows.shape[1], 0, -1, -1
         return state.totals.sum(axis=0), self.histograms(np.zeros(1, dtype=np.int64))[0]
 
     def histograms(self, nodes: Indices) -> Indices:
@@ -109,13 +113,17 @@ class HistogramShard(HistogramGrower):
             self.state = self.state._replace(tree=larger)
             tree = larger
         nodes, wave = tree.nodes, self._wave(len(cuts.node))
+        if cuts.node[0] == 0:  # a tree begins, perhaps anew: rows are listed in increasing order
+            self.state.rows[0] = np.arange(self.state.rows.shape[1])
         tree.numbers[cuts.node, CUT + COLUMN] = cuts.column
         nodes[cuts.node, BINS_LEFT:NODE_FIELDS] = cuts.bins_left
         wave[:, NODE], wave[:, DEEPER], wave[:, LEFT_IS_SMALL] = cuts.node, cuts.deeper, cuts.left_is_small
         found = self._tables(SEPARATE, cuts.deeper)
         for side in range(2):
             nodes[cuts.left + side, LO : HI + 1] = nodes[cuts.node, LO : HI + 1]
-            nodes[cuts.left + side, BUFFER] = 0
+            nodes[cuts.left + side, BUFFER], nodes[cuts.left + side, LEFT] = 0, -1
+            nodes[cuts.left + side, PARENT], nodes[cuts.left + side, DIVIDED] = cuts.node, 0
+        nodes[cuts.node, LEFT] = cuts.left
         middle = nodes[cuts.node, LO] + wave[:, COUNTS]
         nodes[cuts.left, HI] = nodes[cuts.left + 1, LO] = middle
         return wave[:, COUNTS].copy(), found
@@ -123,8 +131,8 @@ class HistogramShard(HistogramGrower):
     def settle(self, growth: Growth) -> None:
         """Take over which nodes are those of the tree, for `add` and `leaves`."""
         tree, m = self.state.tree, len(growth.order)
-        tree.nodes[:m, ORDER], tree.counters[N_INDICES] = growth.order, m
-        tree.nodes[growth.order, DIVIDED] = growth.divided
+        tree.nodes[:m, ORDER], tree.counters[N_INDICES], tree.counters[N_NODES] = growth.order, m, growth.nodes
+        tree.nodes[growth.order, DIVIDED], tree.nodes[growth.order, INDEX] = growth.divided, np.arange(m)
 
     def _wave(self, count: int) -> Indices:
         """Entries for the nodes of a wave, each one task."""
@@ -198,8 +206,9 @@ class ShardedGrower(HistogramGrower):
 
     def growth(self) -> Growth:
         """The nodes of the tree that was grown last."""
-        order = self.state.tree.nodes[: self.state.tree.counters[N_INDICES], ORDER].copy()
-        return Growth(order, self.state.tree.nodes[order, DIVIDED])
+        tree = self.state.tree
+        order = tree.nodes[: tree.counters[N_INDICES], ORDER].copy()
+        return Growth(order, tree.nodes[order, DIVIDED], int(tree.counters[N_NODES]))
 
     def _grow_nodes(self) -> bool:
         """All waves; False where the list of nodes is too short, and all begin anew."""

@@ -14,11 +14,9 @@ import math
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.team_loops import help_team, run_task, share_tasks
+from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN
 from fivefold.partition.histograms.growth_state import (
-    ADDED_NODE,
-    ADDED_ROWS,
     BINS_LEFT,
     BUFFER,
     CHUNKS,
@@ -30,15 +28,16 @@ from fivefold.partition.histograms.growth_state import (
     FOUND_BINS,
     GOES_LEFT,
     HI,
+    INDEX,
     LAST,
     LEFT,
     LEFT_IS_SMALL,
     LEVELS,
     LINES,
     LO,
-    N_INDICES,
+    N_NODES,
     NODE,
-    ORDER,
+    PARENT,
     PARTIAL,
     PARTS,
     PLACE,
@@ -71,7 +70,6 @@ from fivefold.partition.histograms.histogram_loops import (
     CUT_BIN,
     GAIN,
     GRADIENT_UNIT,
-    GROUPS_PER_PASS,
     LEFT_N,
     N_LEVELS,
     SECOND_PASS,
@@ -93,30 +91,28 @@ SMALLEST_EXTENT = 1e-290  # of gradients and curvatures, so that there is a unit
 
 
 @jit
-def grow_tree(team, rank, state, interaction_sets, column_share, kind):
+def grow_tree(team, state, interaction_sets, column_share, kind):
     """Round the gradients and grow a tree; False where the list of nodes is too short.
 
     For the kind ADD the values of the tree's leaves are added to their rows instead.
     """
-    count, adding = 0, kind == ADD
-    if rank > 0:
-        help_team(team, rank, state)
+    if kind == ADD:
+        share_tasks(team, state, ADD, len(state.extents))
         return True
     while True:
+        count = len(state.extents)
         if kind == START:
-            kind, count = EXTENT, len(state.extents)
+            kind = EXTENT
         elif kind == EXTENT:
             set_units(state.tree.terms, state.extents)
-            kind, count = QUANTISE, len(state.extents)
-        elif kind == ADD:
-            count = _list_additions(state.tree.nodes, state.tree.counters, state.tree.tasks)
+            kind = QUANTISE
         else:
             if kind == QUANTISE:
                 set_root_sums(state.tree, state.totals)
             kind, count = next_phase(state.tree, interaction_sets, column_share)
-        if END <= kind <= FULL or (adding and count == 0):
-            return kind != FULL
-        share_tasks(team, rank, state, kind, count)
+            if END <= kind <= FULL:
+                return kind != FULL
+        share_tasks(team, state, kind, count)
 
 
 @jit
@@ -171,8 +167,7 @@ def _divide_rows(state, kind, i, rank):
     if wave[DEEPER] == 1:
         columns = len(tree.columns)
         groups = (columns + COLUMNS_PER_WORD - 1) // COLUMNS_PER_WORD
-        bottom = 0 if chunks == 1 else chunk * GROUPS_PER_PASS
-        top = groups if chunks == 1 else min(bottom + GROUPS_PER_PASS, groups)
+        bottom, top = groups * chunk // chunks, groups * (chunk + 1) // chunks
         table = table if part == 0 else wave[PARTIAL] + part - 1
         build_histograms(
             state.words,
@@ -259,7 +254,7 @@ def _write_bins_left(tree, table, total, found, levels, out):
 
 @jit
 def _pass_over_rows(state, kind, i):
-    """The extent of a block of rows, its rounded numbers, or the value of a leaf for some of its rows."""
+    """The extent of a block of rows, its rounded numbers, or the values of their leaves."""
     tree, lo, hi = state.tree, i * BLOCK_ROWS, min((i + 1) * BLOCK_ROWS, len(state.g))
     if kind == EXTENT:
         state.extents[i, 0], state.extents[i, 1] = gradient_extent(state.g, state.h, state.repeats, lo, hi)
@@ -268,11 +263,32 @@ def _pass_over_rows(state, kind, i):
             state.g, state.h, state.repeats, tree.terms, lo, hi, state.rows[0], state.packed
         )
     else:
-        task, out = tree.tasks[i], state.out
-        node, value = tree.nodes[task[PLACE]], state.value[task[LAST]]
-        rows = state.rows[node[BUFFER]]
-        for at in range(task[FIRST], min(task[FIRST] + BLOCK_ROWS, node[HI])):
-            out[rows[at]] += value
+        _add_leaves(tree.nodes, tree.counters[N_NODES], state.rows, lo, hi, state.value, state.out)
+
+
+@jit
+def _add_leaves(nodes, count, lists, lo, hi, value, out):
+    """Add the value of its leaf to each of the rows lo..hi, which no other thread writes to.
+
+    Nodes without children list their rows in increasing order; some are below a leaf, worked out in vain.
+    """
+    for t in range(count):
+        node, leaf = nodes[t], t
+        if node[LEFT] >= 0:
+            continue
+        while nodes[leaf, PARENT] >= 0 and nodes[nodes[leaf, PARENT], DIVIDED] == 0:
+            leaf = nodes[leaf, PARENT]
+        rows, end, more = lists[node[BUFFER]], node[HI], value[nodes[leaf, INDEX]]
+        at, beyond = node[LO], end  # the first row from lo on is looked for between them
+        while at < beyond:
+            middle = (at + beyond) >> 1
+            if rows[middle] < lo:
+                at = middle + 1
+            else:
+                beyond = middle
+        while at < end and rows[at] < hi:
+            out[rows[at]] += more
+            at += 1
 
 
 @jit
@@ -299,24 +315,6 @@ def set_root_sums(tree, totals):
         (b >> np.int64(tree.terms[COUNT_BITS])) * tree.terms[CURVATURE_UNIT],
     )
     root[N] = np.float64(b & count_mask(tree.terms))
-
-
-@jit
-def _list_additions(nodes, counters, tasks):
-    """Write tasks that add the values of leaves to BLOCK_ROWS rows each, from where the last list ended; how many."""
-    count = 0
-    while counters[ADDED_NODE] < counters[N_INDICES] and count < len(tasks):
-        t = counters[ADDED_NODE]
-        node = nodes[nodes[t, ORDER]]
-        start = node[LO] + counters[ADDED_ROWS]
-        if node[DIVIDED] == 1 or start >= node[HI]:
-            counters[ADDED_NODE], counters[ADDED_ROWS] = t + 1, 0
-        else:
-            task = tasks[count]
-            task[PLACE], task[FIRST], task[LAST] = nodes[t, ORDER], start, t
-            counters[ADDED_ROWS] += BLOCK_ROWS
-            count += 1
-    return count
 
 
 @jit

@@ -23,8 +23,8 @@ NODE_FIELDS = BINS_LEFT + SET_WORDS
 # Columns of `numbers`: the six of a node (histogram_loops), then its best cut
 CUT = 6
 # Places of `counters`; from FREE on, a stack of the tables that are free
-N_NODES, N_LEAVES, N_QUEUED, N_FREE, N_WAVE, N_INDICES, STEP, SEED, ADDED_NODE, ADDED_ROWS = range(10)
-MAX_LEAVES, MAX_DEPTH, MAX_QUEUED_TABLES, THREADS, N_ROWS, ROWS_ELSEWHERE, FIRST_PARTIAL, FREE = range(10, 18)
+N_NODES, N_LEAVES, N_QUEUED, N_FREE, N_WAVE, N_INDICES, STEP, SEED = range(8)
+MAX_LEAVES, MAX_DEPTH, MAX_QUEUED_TABLES, THREADS, N_ROWS, ROWS_ELSEWHERE, FIRST_PARTIAL, FREE = range(8, 16)
 # Columns of `wave`, the nodes that are being divided: parts of the rows, tasks per part (chunks of the columns), its
 # table and its first table for parts, whether its children get histograms and each side a search; from COUNTS on, the
 # rows of each part that go left

@@ -78,7 +78,9 @@ from fivefold.partition.histograms.histogram_loops import (
     N,
 )
 
-VALUES_PER_PART = 2**15  # values (rows x columns) from which a part of a node's rows is worth a task: 30 microseconds
+VALUES_PER_PART = 2**15  # values (rows x columns) from which a part of a node's rows is worth a task and a table
+# From so many threads on, tasks are narrow: to add up the tables of many parts takes longer than to gather rows twice
+MANY_THREADS, GROUPS_PER_TASK = 8, 2
 COLUMNS_PER_SEARCH = 8  # columns per task of a search, at most
 UNBOUNDED = 1e300  # bound of the values below a node that is free: no value reaches it
 FREE_TABLES = 4  # tables that are kept free: to divide a node takes at most two
@@ -138,7 +140,7 @@ def _make_root(nodes, numbers, counters, terms, wave, columns):
         root[TABLE] = _take_table(counters)
         wave[NODE], wave[SMALL_TABLE], wave[PARTIAL] = 0, -1, counters[FIRST_PARTIAL]
         wave[DEEPER], wave[SEARCH_LEFT], wave[SEARCH_RIGHT], wave[LEFT_IS_SMALL] = 1, 1, 0, 1
-        wave[PARTS], wave[CHUNKS] = _cut(counters, n, columns)
+        wave[PARTS], wave[CHUNKS] = _cut(counters, n, n, columns)
         counters[N_WAVE] = 1
 
 
@@ -149,14 +151,16 @@ def _can_divide(node, sums, counters, terms):
 
 
 @jit
-def _cut(counters, rows, columns):
-    """Parts of the rows of a node, and tasks per part."""
+def _cut(counters, rows, total, columns):
+    """Parts of the rows of a node of a wave with `total` rows, and tasks per part: two tasks per thread in the wave."""
     threads = counters[THREADS]
     if threads == 1 or rows * columns < VALUES_PER_PART or counters[ROWS_ELSEWHERE] == 1:
         return 1, 1
     groups = (columns + COLUMNS_PER_WORD - 1) // COLUMNS_PER_WORD
-    chunks = (groups + GROUPS_PER_PASS - 1) // GROUPS_PER_PASS
-    return max(1, min(threads // chunks, rows * columns // (chunks * VALUES_PER_PART))), chunks
+    width = GROUPS_PER_PASS if threads < MANY_THREADS else GROUPS_PER_TASK
+    chunks = (groups + width - 1) // width
+    parts = min(threads, 2 * threads * rows // total, rows * columns // VALUES_PER_PART)
+    return max(1, parts // chunks), chunks
 
 
 @jit
@@ -184,28 +188,54 @@ def _prepare_wave(nodes, numbers, counters, terms, wave, columns):
 
 @jit
 def _choose_wave(nodes, numbers, counters, wave, columns):
-    """The first node of the queue, and the next ones while there are too few parts for all threads."""
-    threads, room, taken, count, parts = counters[THREADS], len(wave), 0, 0, 0
-    partial, aside = counters[FIRST_PARTIAL], len(nodes)  # popped nodes wait at the end of the queue
-    if counters[MAX_LEAVES] > 0:
-        room = min(room, counters[MAX_LEAVES] - counters[N_LEAVES])
-    while counters[N_QUEUED] > 0 and taken < room and (taken == 0 or parts < 2 * threads):
+    """The first node of the queue and, for several threads, those that are likely to be divided after it.
+
+    Nodes are divided on trial, which puts children that are known into the queue for a while: half as many as can still
+    be divided, so that few are worked out in vain, or more for want of work.
+    """
+    threads, room, taken, count, total = counters[THREADS], len(wave), 0, 0, 0
+    aside, limited = len(nodes), counters[MAX_LEAVES] > 0  # popped nodes wait at the end of the queue
+    left = counters[MAX_LEAVES] - counters[N_LEAVES] if limited else room
+    likely = (left + 1) // 2 if limited else room
+    while counters[N_QUEUED] > 0 and count < room and taken < left:
+        if taken >= likely and total * columns >= threads * VALUES_PER_PART:
+            break
         if count > 0 and (threads == 1 or counters[N_FREE] < 2 * (count + 1) + FREE_TABLES):
             break
         node = _pop(nodes, numbers, counters)
         taken += 1
-        aside -= 1
-        nodes[aside, QUEUED] = node
+        if _is_leaf(nodes, node):
+            aside -= 1
+            nodes[aside, QUEUED] = node
         if nodes[node, LEFT] < 0:
-            one = wave[count]
-            one[NODE], one[PARTIAL] = node, partial
-            one[PARTS], one[CHUNKS] = _cut(counters, nodes[node, HI] - nodes[node, LO], columns)
-            parts += one[PARTS] * one[CHUNKS]
-            partial += one[PARTS] - 1
+            wave[count, NODE] = node
+            total += nodes[node, HI] - nodes[node, LO]
             count += 1
+        elif limited:
+            for child in range(nodes[node, LEFT], nodes[node, LEFT] + 2):
+                if numbers[child, CUT + GAIN] > 0:
+                    _push(nodes, numbers, counters, child)
+    queued = counters[N_QUEUED]
+    if limited:  # without those that were there on trial
+        counters[N_QUEUED] = 0
+        for i in range(queued):
+            if _is_leaf(nodes, nodes[i, QUEUED]):
+                _push(nodes, numbers, counters, nodes[i, QUEUED])
     for i in range(aside, len(nodes)):
         _push(nodes, numbers, counters, nodes[i, QUEUED])
+    partial = counters[FIRST_PARTIAL]
+    for w in range(count):
+        one = wave[w]
+        one[PARTIAL] = partial
+        one[PARTS], one[CHUNKS] = _cut(counters, nodes[one[NODE], HI] - nodes[one[NODE], LO], total, columns)
+        partial += one[PARTS] - 1
     counters[N_WAVE] = count
+
+
+@jit
+def _is_leaf(nodes, node):
+    """Is a node that is not divided part of the tree, and not below a node that was worked out and may be divided?"""
+    return nodes[node, PARENT] < 0 or nodes[nodes[node, PARENT], DIVIDED] == 1
 
 
 @jit(error_model="numpy")
@@ -279,7 +309,7 @@ def _search_tasks(counters, wave, tasks, columns):
     count, several, threads = 0, 0, counters[THREADS]
     for w in range(counters[N_WAVE]):
         several += wave[w, DEEPER]
-    step = columns if threads == 1 else max(1, min(COLUMNS_PER_SEARCH, columns * several // (2 * threads)))
+    step = columns if threads == 1 else max(1, min(COLUMNS_PER_SEARCH, columns * several // (4 * threads)))
     for w in range(counters[N_WAVE]):
         for first in range(0, columns if wave[w, DEEPER] == 1 else 0, step):
             task = tasks[count]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fivefold.core.compilation.atomics import add_pair
 from fivefold.core.compilation.jit import jit
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN
 
@@ -95,15 +96,13 @@ def build_histograms(words, packed, columns, rows, lo, hi, first, last, gathered
                     a, b, word = gathered[TWO * to], gathered[TWO * to + ONE], gathered[word_of + to]
                     for j in range(COLUMNS_PER_WORD):  # of fixed length, so that it is unrolled
                         at = TWO * np.uint64(BINS_PER_COLUMN * j + ((word >> (8 * j)) & 255))
-                        table[at] += a
-                        table[at + ONE] += b
+                        add_pair(table, at, a, b)
                 for i in range(m if 2 * used <= COLUMNS_PER_WORD else 0):
                     to = np.uint64(i)
                     a, b, word = gathered[TWO * to], gathered[TWO * to + ONE], gathered[word_of + to]
                     for j in range(used):
                         at = TWO * np.uint64(BINS_PER_COLUMN * j + ((word >> (8 * j)) & 255))
-                        table[at] += a
-                        table[at + ONE] += b
+                        add_pair(table, at, a, b)
 
 
 @jit

@@ -23,7 +23,7 @@ from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.numerics.arrays import is_tensor
-from fivefold.core.parallel import row_parts, run_team, team_size
+from fivefold.core.parallel import BLOCK_ROWS, row_parts, run_team, team_size
 from fivefold.core.types import Codes, Indices, Matrix, Table, Vector, Weights
 from fivefold.spatial.centres.lloyd_loops import (
     ASSIGN,
@@ -35,7 +35,7 @@ from fivefold.spatial.centres.lloyd_loops import (
     assign_parts,
 )
 from fivefold.spatial.centres.tensor_lloyd import TensorAssignment, nearest_of_tensor
-from fivefold.spatial.points import Codebook, Points, Precision, rows_per_part, squared_norms
+from fivefold.spatial.points import Codebook, Points, Precision, squared_norms
 from fivefold.spatial.row_loops import ROW_LANES
 from fivefold.spatial.tensor_points import AnyPoints, TensorPoints, memory_points
 
@@ -96,8 +96,7 @@ class ClusterAssignment:
         self.move = np.zeros(K)  # how far each centre moved in the last step
         self.largest_moves = np.zeros(3)  # the largest move, the number of its centre, the second largest move
         self.precision: Precision | None = None  # None before the first assignment
-        # parts so large that their sums stay small beside the table
-        self.part_rows = max(rows_per_part(d), 8 * K)
+        self.part_rows = max(BLOCK_ROWS, 8 * K)  # so large that sums of parts stay small beside the table
         cut = row_parts(n, self.part_rows)
         self.ends = np.array([0, *(hi for _, hi in cut)])
         self.team_size = min(len(cut), team_size(n * (SECONDS_PER_POINT + d * SECONDS_PER_COORDINATE)))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
-from fivefold.core.team_loops import help_team, run_task, share_tasks
+from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.core.types import Array, Codes, Doubles, Indices, Matrix, Vector, Weights
 from fivefold.spatial.row_loops import ROW_LANES, Rows, nearest_two, squared_distance, transfer_row
 
@@ -53,12 +53,9 @@ class AssignmentPass(NamedTuple):
 
 
 @jit
-def assign_parts(team, rank, state, kind):
+def assign_parts(team, state, kind):
     """Give all points to their nearest centres, or compute the distances to their own."""
-    if rank > 0:
-        help_team(team, rank, state)
-    else:
-        share_tasks(team, rank, state, kind, len(state.ends) - 1)
+    share_tasks(team, state, kind, len(state.ends) - 1)
 
 
 @run_task.rule(AssignmentPass)

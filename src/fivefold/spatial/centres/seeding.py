@@ -6,20 +6,19 @@ squared distance to the nearest seed so far, and the one that leaves the smalles
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 
-from fivefold.core.parallel import map_parts
+from fivefold.core.parallel import BLOCK_ROWS, row_parts, run_team, team_size
 from fivefold.core.types import Array, Indices, Rng, Table, Weights
+from fivefold.spatial.centres.seeding_loops import SeedTrial, add_best_seed
 from fivefold.spatial.centres.tensor_seeding import tensor_distinct_seeds, tensor_plusplus_seeds
-from fivefold.spatial.points import Points, rows_per_part
-from fivefold.spatial.row_loops import ROW_LANES, SEED_TRIAL_LOOPS
-from fivefold.spatial.row_sampling import draw_rows
+from fivefold.spatial.points import Points
+from fivefold.spatial.row_loops import ROW_LANES
+from fivefold.spatial.row_sampling import RUN_LENGTH, draw_from_runs, draw_rows
 from fivefold.spatial.tensor_points import AnyPoints, TensorPoints
 
 FARTHEST = float(np.finfo(float).max)  # squared distance to the nearest seed while there is none
-TIE_TOLERANCE = 1e-12  # seeds whose sums differ by no more than this share are equally good: the first drawn is taken
+SECONDS_PER_DIFFERENCE = 4e-10  # time per coordinate of a row and of a row tried: what decides how many threads pay
 
 
 def plusplus_rows(X: Table, w: Weights, K: int, rng: Rng, order: Indices | None = None) -> Indices:
@@ -33,11 +32,10 @@ def plusplus_seeds(points: AnyPoints, K: int, rng: Rng, order: Indices | None = 
         return tensor_plusplus_seeds(points, K, rng)
     order = points.order if order is None else order
     n_trials = 2 + int(np.log(K))
-    trials = _SeedTrials(points, n_trials)
-    chosen, mass = [trials.add_best(draw_rows(order, points.w, rng.uniform(size=1)))], trials.mass
+    trials = _SeedTrials(points, order, n_trials)
+    chosen = [trials.add_best(draw_rows(order, points.w, rng.uniform(size=1)))]
     while len(chosen) < K:
-        tried = draw_rows(order, mass if mass.any() else points.w, rng.uniform(size=n_trials))
-        chosen.append(trials.add_best(tried))
+        chosen.append(trials.add_best(trials.draw(rng.uniform(size=n_trials))))
     return np.array(chosen)
 
 
@@ -61,33 +59,39 @@ def distinct_seeds(points: AnyPoints, K: int, rng: Rng, order: Indices | None = 
 class _SeedTrials:
     """The squared distance of each point to its nearest seed, while seeds are added one by one."""
 
-    def __init__(self, points: Points, n_trials: int) -> None:
-        self.points, blocks = points, -(-points.n // ROW_LANES)
-        self.w = np.zeros((blocks, ROW_LANES))
-        self.w.reshape(-1)[: points.n] = points.w
-        self.nearest = np.full((blocks, ROW_LANES), FARTHEST)
-        self.after = np.zeros((n_trials, blocks, ROW_LANES))
-        self.mass = np.empty(points.n)  # weight times squared distance
+    def __init__(self, points: Points, order: Indices, n_trials: int) -> None:
+        n, d, blocks = points.n, points.width, -(-points.n // ROW_LANES)
+        self.points = points
+        cut = row_parts(n, BLOCK_ROWS)
+        self.team_size = min(len(cut), team_size(n * n_trials * d * SECONDS_PER_DIFFERENCE))
+        w = np.zeros((blocks, ROW_LANES))
+        w.reshape(-1)[:n] = points.w
+        book = points.codebook(np.zeros((1, d)), np.float64)
+        self.state = SeedTrial(
+            rows=points.rows,
+            ends=np.array([0, *(-(-hi // ROW_LANES) for _, hi in cut)]),
+            order=np.ascontiguousarray(order, dtype=np.int64),
+            w=w,
+            nearest=np.full((blocks, ROW_LANES), FARTHEST),
+            after=np.zeros((n_trials, blocks, ROW_LANES)),
+            mass=np.empty(n),
+            arranged=np.zeros(-(-n // RUN_LENGTH) * RUN_LENGTH),
+            C=book.code,
+            norms=book.norms,
+            potential=np.empty((len(cut), n_trials)),
+            Z=np.zeros((self.team_size, book.code.shape[1], ROW_LANES)),
+            acc=np.empty((self.team_size, max(ROW_LANES, n_trials))),
+            best=np.zeros(1, dtype=np.int64),
+        )
+
+    def draw(self, uniforms: Array) -> Indices:
+        """Rows at these quantiles of weight times squared distance; of weight where all distances are zero."""
+        order, runs = self.state.order, self.state.arranged.reshape(-1, RUN_LENGTH)
+        return draw_from_runs(order, runs, uniforms) if runs.any() else draw_rows(order, self.points.w, uniforms)
 
     def add_best(self, tried: Indices) -> int:
         """Make a seed of the row, of those tried, that leaves the points nearest to their seeds; return it."""
         points = self.points
-        book, loop = points.codebook(points.centred_rows(tried), np.float64), SEED_TRIAL_LOOPS[type(points.rows)]
-        C, norms = book.code, book.norms
-
-        def part(lo: int, hi: int) -> Array:
-            blocks, potential = (lo // ROW_LANES, -(-hi // ROW_LANES)), np.zeros(len(tried))
-            Z, acc = np.zeros((C.shape[1], ROW_LANES)), np.empty(max(ROW_LANES, len(tried)))
-            loop(points.rows, *blocks, self.w, self.nearest, C, norms, Z, acc, self.after, potential)
-            return potential
-
-        sums = reduce(np.add, map_parts(part, points.n, rows=rows_per_part(points.width)))
-        best = int((sums <= sums.min() * (1 + TIE_TOLERANCE)).argmax())
-        nearest, after = self.nearest.reshape(-1), self.after[best].reshape(-1)
-
-        def keep(lo: int, hi: int) -> None:
-            nearest[lo:hi] = after[lo:hi]
-            np.multiply(points.w[lo:hi], nearest[lo:hi], out=self.mass[lo:hi])
-
-        map_parts(keep, points.n)
-        return int(tried[best])
+        book = points.codebook(points.centred_rows(tried), np.float64)
+        state = self.state._replace(C=book.code, norms=book.norms)
+        return int(tried[run_team(add_best_seed, state, size=self.team_size)])
