@@ -5,6 +5,7 @@ Tests do not depend on their order: FIVEFOLD_TEST_ORDER=<seed> shuffles the modu
 
 import os
 import random
+import signal
 
 import hypothesis
 import pytest
@@ -38,3 +39,11 @@ def pytest_collection_modifyitems(items):
             return random.Random(f"{seed} {name}").random()
 
         items.sort(key=lambda item: (place(item.path), place(item.nodeid)))
+
+
+@pytest.fixture
+def python_handles_ctrl_c():
+    """A job in the background of a shell ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

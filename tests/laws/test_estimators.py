@@ -266,14 +266,6 @@ class PressedKey:
         return model, [str(w.message) for w in said if issubclass(w.category, InterruptedWarning)]
 
 
-@pytest.fixture
-def python_handles_ctrl_c():
-    """A job in the background of a shell ignores Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @cases
 @pytest.mark.usefixtures("python_handles_ctrl_c")
 def test_ctrl_c_at_any_moment_after_the_first_step_began_keeps_a_model(case):

@@ -21,6 +21,7 @@ SAFE = {
     "narwhals": "2.0.1",  # as scikit-learn asks
     "grakel": "0.1.10",
     "rapidfuzz": "3.0",
+    "libsvm-official": "3.35",
     "threadpoolctl": "3.5",  # as scikit-learn asks
     "typer": "0.26",  # the first that does not lean on Click's own version, whose changes broke it
     "rich": "13.8",  # as typer asks

@@ -111,6 +111,7 @@ def test_loops_that_are_not_compiled_share_tasks_too():
 
 
 @pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.usefixtures("python_handles_ctrl_c")
 def test_ctrl_c_during_compiled_work_is_not_lost(size):
     state = cells(200)
     run_team(phases, state, SLOW, 1, size=size)

@@ -261,6 +261,8 @@ def _learners_named(name: LearnerRequest, data: Data, others: list[Method]) -> l
     name = name.strip()
     if name.lower() == "all":
         return [Learner(method) for method in others]
+    if name.endswith(CODED_SUFFIX):
+        return [_with_codes(Learner(_find_method(name.removesuffix(CODED_SUFFIX), data)))]
     return [_learner_from_path(name, data) if "." in name else Learner(_find_method(name, data))]
 
 
@@ -299,7 +301,11 @@ def _with_coded_twin(learner: Learner, data: Data) -> list[Learner]:
     many = any(column.kind == "category" and column.distinct >= MANY_LEVELS for column in data.columns)
     if not many or not learner.name.startswith(STRONG_LEARNERS[0]):
         return [learner]
-    return [learner, replace(learner, method=replace(learner.method, name=learner.name + CODED_SUFFIX), coded=True)]
+    return [learner, _with_codes(learner)]
+
+
+def _with_codes(learner: Learner) -> Learner:
+    return replace(learner, method=replace(learner.method, name=learner.name + CODED_SUFFIX), coded=True)
 
 
 def _interleave_chapters(portfolio: list[Method]) -> list[Method]:
