@@ -7,7 +7,8 @@ import pytest
 from study_tables import blobs, study_table
 
 from fivefold.evaluation.scores import SCORES
-from fivefold.study.judging.results import judge_outcomes, ranking_sentences, results_to_json
+from fivefold.study.judging.result_files import results_to_json
+from fivefold.study.judging.results import judge_outcomes, ranking_sentences
 from fivefold.study.judging.tuning_summary import describe_members, member_weights
 from fivefold.study.models.model_file import load_model
 from fivefold.study.models.winner import fit_winner

@@ -17,7 +17,7 @@ from fivefold.study import report
 from fivefold.study.judging import inspection
 from fivefold.study.judging.inspection import learning_curve, permutation_importances
 from fivefold.study.judging.learner_fit import learner_fit
-from fivefold.study.judging.results import results_to_json
+from fivefold.study.judging.result_files import results_to_json
 from fivefold.study.judging.study_comparison import compare_studies
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.report.page import to_html, to_markdown

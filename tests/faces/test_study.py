@@ -17,7 +17,8 @@ from fivefold.cli import results_table
 from fivefold.cli.app import app
 from fivefold.cli.progress_bar import progress_bar
 from fivefold.study.judging.final_holdout import open_holdout
-from fivefold.study.judging.results import judge_outcomes, results_to_json, timing_record, write_results
+from fivefold.study.judging.result_files import results_to_json, timing_record, write_results
+from fivefold.study.judging.results import judge_outcomes
 from fivefold.study.planning.plan import FOLDS, REPEATS, Options, make_plan, plan_from_options
 from fivefold.study.running.fold import FoldResult
 from fivefold.study.running.journal import Journal, JournalEntry

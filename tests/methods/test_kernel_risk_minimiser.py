@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from fivefold.kernel_ridge import KernelRidge
 from fivefold.kernels.structured import SpectrumKernel
 from fivefold.linear_model import RiskMinimiserClassifier, RiskMinimiserRegressor
-from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSS_NAMES, REGRESSOR_LOSS_NAMES
+from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 from fivefold.svm import SVC, KernelLogisticRegression, KernelRiskMinimiserClassifier, KernelRiskMinimiserRegressor
 
 
@@ -17,7 +17,7 @@ def table(n=60, seed=0):
     return X, X[:, 0] ** 2 + 0.5 * X[:, 1] + 0.3 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("loss", [name for name in CLASSIFIER_LOSS_NAMES if name != "perceptron"])
+@pytest.mark.parametrize("loss", [name for name in CLASSIFIER_LOSSES if name != "perceptron"])
 def test_a_linear_kernel_gives_the_predictions_of_the_linear_classifier(loss):
     """The perceptron's loss is least at zero: there is nothing to compare."""
     X, t = table()
@@ -27,7 +27,7 @@ def test_a_linear_kernel_gives_the_predictions_of_the_linear_classifier(loss):
     np.testing.assert_allclose(model.decision_function(X), linear.decision_function(X), atol=2e-5)
 
 
-@pytest.mark.parametrize("loss", REGRESSOR_LOSS_NAMES)
+@pytest.mark.parametrize("loss", REGRESSOR_LOSSES)
 def test_a_linear_kernel_gives_the_predictions_of_the_linear_regressor(loss):
     X, t = table()
     y = np.exp(0.3 * t) if loss in ("poisson", "gamma") else t

@@ -13,7 +13,7 @@ Vapnik (1992) for the principle.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -46,16 +46,16 @@ from fivefold.optim.losses.catalogue import LOSSES
 from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
 from fivefold.optim.losses.margin_losses import ExponentialLoss, LogLoss, ProbitLoss, ProbitMarginLoss
 
-CLASSIFIER_LOSS_NAMES = (
-    "log", "softmax", "hinge", "squared_hinge", "probit", "probit_margin", "exponential", "perceptron", "absolute",
-    "huber",
-)  # fmt: skip
+ClassifierLoss: TypeAlias = Literal[
+    "log", "softmax", "hinge", "squared_hinge", "squared", "probit", "probit_margin", "exponential", "perceptron",
+    "absolute", "huber",
+]  # fmt: skip
+RegressorLoss: TypeAlias = Literal[
+    "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma"
+]
 # at -1 and 1 the squared loss is one of margins
-CLASSIFIER_LOSSES = {name: LOSSES[name] for name in CLASSIFIER_LOSS_NAMES} | {"squared": LOSSES["squared_margin"]}
-REGRESSOR_LOSS_NAMES = (
-    "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma",
-)  # fmt: skip
-REGRESSOR_LOSSES = {name: LOSSES[name] for name in REGRESSOR_LOSS_NAMES}
+CLASSIFIER_LOSSES = {name: LOSSES[f"{name}_margin" if name == "squared" else name] for name in get_args(ClassifierLoss)}
+REGRESSOR_LOSSES = {name: LOSSES[name] for name in get_args(RegressorLoss)}
 PROBABILITY_LOSSES = (
     LogLoss,
     SoftmaxLoss,
@@ -119,10 +119,7 @@ class RiskMinimiserRegressor(RiskMinimiser, Regressor, keywords="penalty alpha l
     array([1.])
     """
 
-    loss: (
-        Literal["squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma"]
-        | Loss
-    ) = "squared"
+    loss: RegressorLoss | Loss = "squared"
 
     losses = REGRESSOR_LOSSES
     takes = Takes(sparse=True)
@@ -189,13 +186,7 @@ class RiskMinimiserClassifier(RiskMinimiser, LinearRiskClassifier, keywords="pen
     (array([[1.]]), array([1]))
     """
 
-    loss: (
-        Literal[
-            "log", "softmax", "hinge", "squared_hinge", "squared", "probit", "probit_margin", "exponential",
-            "perceptron", "absolute", "huber",
-        ]
-        | Loss
-    ) = "log"  # fmt: skip
+    loss: ClassifierLoss | Loss = "log"
 
     losses = CLASSIFIER_LOSSES
     takes = Takes(sparse=True, one_class=False)

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fivefold.study.judging.final_holdout import open_holdout
-from fivefold.study.judging.results import Results, write_results
+from fivefold.study.judging.result_files import write_results
+from fivefold.study.judging.results import Results
 from fivefold.study.judging.time_order import TimeOrderScore, date_column, score_in_time_order
 from fivefold.study.models.model_file import ModelFile
 from fivefold.study.models.winner import fit_winner, members_to_tune, refit_winner, save_winner

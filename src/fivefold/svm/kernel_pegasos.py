@@ -53,7 +53,7 @@ class KernelPegasos(KernelSumClassifier):
     Attributes
     ----------
     n_iter_
-        rows drawn.
+        rows drawn; the largest number of any machine.
     classes_
         the labels.
 
@@ -93,7 +93,7 @@ class KernelPegasos(KernelSumClassifier):
         rng = check_random_state(self.random_state)
         draws = rng.permutation(RowSampler(Points.of(X, w)).draw(self.n_draws, rng)).astype(np.int64)
         signs = one_vs_rest_targets(y, len(self.classes_))
-        W = np.zeros((len(signs), len(G)))
+        W, drawn = np.zeros((len(signs), len(G))), 0
         with value_steps(self, "round", len(signs) * -(-self.n_draws // BATCH_DRAWS), X) as report:
             for k, sign in enumerate(signs):
                 a, f, z = np.zeros(len(G)), np.zeros(len(G)), np.ones(1)
@@ -103,8 +103,9 @@ class KernelPegasos(KernelSumClassifier):
                     if report(float(np.average(np.maximum(1 - sign * f / scale, 0), weights=w))):
                         break
                 W[k] = a * sign / scale
+                drawn = max(drawn, round(z[0]) - 1)
         support = np.flatnonzero(W.any(axis=0))
         self.model_ = self._kernel_sum(
             KernelSum, training, positions, support, np.ascontiguousarray(W[:, support]),
-            intercept=W.sum(axis=1) * float(self.fit_intercept), n_iter=self.n_draws,
+            intercept=W.sum(axis=1) * float(self.fit_intercept), n_iter=drawn,
         )  # fmt: skip

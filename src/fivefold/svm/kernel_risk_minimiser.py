@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -34,6 +34,8 @@ from fivefold.linear_model.risk_minimiser import (
     CLASSIFIER_LOSSES,
     PROBABILITY_LOSSES,
     REGRESSOR_LOSSES,
+    ClassifierLoss,
+    RegressorLoss,
     RiskMinimiser,
     RiskMinimiserClassifier,
     RiskMinimiserRegressor,
@@ -101,7 +103,12 @@ class KernelRiskMinimiser(KernelEstimator):
     tol: NonNegative = 1e-9
     max_iter: Count = 1000
 
+    losses: ClassVar[dict[str, Loss]]  # by the names that `loss` takes
     squared_norm_ = learned("squared_norm")
+
+    @property
+    def _loss(self) -> Loss:
+        return self.losses[self.loss] if isinstance(self.loss, str) else self.loss
 
     def _settings(self) -> dict[str, Any]:
         """Of the linear minimiser."""
@@ -170,10 +177,8 @@ class KernelRiskMinimiserRegressor(KernelRiskMinimiser, SupervisedKernelEstimato
     True
     """
 
-    loss: (
-        Literal["squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma"]
-        | Loss
-    ) = "squared"
+    losses = REGRESSOR_LOSSES
+    loss: RegressorLoss | Loss = "squared"
 
     takes = Takes(sparse=True)
     card = Card(
@@ -199,8 +204,7 @@ class KernelRiskMinimiserRegressor(KernelRiskMinimiser, SupervisedKernelEstimato
     def predict(self, X: UserTable) -> Array:
         """The predicted target of each row: the sum, or the inverse link of the loss at it."""
         X = self._admit(X)
-        loss = REGRESSOR_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
-        return np.asarray(loss.inverse_link(self._outputs(X)[:, 0]).astype(self.model_.dtype, copy=False))
+        return np.asarray(self._loss.inverse_link(self._outputs(X)[:, 0]).astype(self.model_.dtype, copy=False))
 
 
 def _has_probabilities(estimator: KernelRiskMinimiserClassifier) -> bool:
@@ -235,13 +239,8 @@ class KernelRiskMinimiserClassifier(KernelRiskMinimiser, KernelSumClassifier):
     array([0, 1])
     """
 
-    loss: (
-        Literal[
-            "log", "softmax", "hinge", "squared_hinge", "squared", "probit", "probit_margin", "exponential",
-            "perceptron", "absolute", "huber",
-        ]
-        | Loss
-    ) = "log"  # fmt: skip
+    losses = CLASSIFIER_LOSSES
+    loss: ClassifierLoss | Loss = "log"
     _: KW_ONLY
     class_weight: dict[Any, float] | Literal["balanced"] | None = None
 
@@ -264,10 +263,6 @@ class KernelRiskMinimiserClassifier(KernelRiskMinimiser, KernelSumClassifier):
         search={"alpha": SearchRange(1e-2, 10.0)},
         growth=3.0,
     )
-
-    @property
-    def _loss(self) -> Loss:
-        return CLASSIFIER_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
 
     def _fit(self, X: Table, y: Target, w: Weights, given: UserWeights = None, objects: Any = None) -> None:
         training, positions = self._training(X, given, objects)

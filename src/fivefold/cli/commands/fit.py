@@ -54,8 +54,8 @@ def fit(
 
     try:
         with activity(f"fitting {method}"):
-            kinds, options = parse_kinds(column or ()), {"header": header, "rare_classes": rare_classes}
-            table = load(data, target, task, kinds=kinds, sample=sample, **options)  # type: ignore[arg-type]  # options of several types
+            kinds = parse_kinds(column or ())
+            table = load(data, target, task, kinds=kinds, sample=sample, header=header, rare_classes=rare_classes)
             model = fit_method(table, method, parse_parameters(param or ()), seed=seed, tune=tune)
             fitted = ""
             if (large := open_large(Path(data), sample)) is not None:

@@ -118,19 +118,23 @@ class AdmittedChunks:
         """Is there one chunk? It is fitted as a table in memory is."""
         return len(self.rows.lengths) == 1
 
+    @property
+    def _admission(self) -> ChunkAdmission:
+        assert isinstance(self.rows.admit, ChunkAdmission)
+        return self.rows.admit
+
     def in_memory(self) -> tuple[Table, Any, Any]:
         """The table of a single chunk, its targets and its weights, as they were given."""
-        estimator = self.rows.admit.estimator  # type: ignore[attr-defined]  # an admission, here
+        estimator = self._admission.estimator
         parts = self.rows.source.map(lambda where, i, *parts: split_sides(estimator, *parts), self.rows.y, self.rows.w)
         return next(iter(parts))
 
     def arrays(self, classes: Labels | None = None, factor: Doubles | None = None) -> tuple[Any, ...]:
         """X, y and w, ChunkedArrays; y as codes of the classes, w times the factor of the class, where given."""
-        admission = self.rows.admit
-        admit = replace(admission, classes=classes, class_factor=factor)  # type: ignore[type-var]  # a dataclass, here
+        admit = replace(self._admission, classes=classes, class_factor=factor)
         rows = replace(self.rows, admit=admit)
         example = next(rows.map(_small, first=True), None) or next(rows.map(_small))
-        rows = replace(rows, admit=replace(admit, dtype=example.X.dtype))  # type: ignore[type-var]  # a dataclass, here
+        rows = replace(rows, admit=replace(admit, dtype=example.X.dtype))
         if classes is not None:
             weight = self.facts.label_weight if factor is None else self.facts.label_weight * factor
             rows = replace(rows, class_rows=self.facts.label_rows, class_weight=weight)

@@ -49,9 +49,7 @@ def known_columns(estimator: Any, source: ChunkSource) -> list[str] | None:
     return [str(name) for name in names]
 
 
-def chunk_accuracy(
-    estimator: Any, source: ChunkSource, y: UserTarget, sample_weight: UserWeights = None
-) -> np.floating[Any]:
+def chunk_accuracy(estimator: Any, source: ChunkSource, y: UserTarget, sample_weight: UserWeights = None) -> np.float64:
     """The weighted share of rows whose class is predicted."""
 
     def sums(X: Table, labels: Any, w: Array) -> tuple[Any, Any]:
@@ -76,7 +74,7 @@ class SquareSums(NamedTuple):
         return SquareSums(weight, self.mean + gap * (other.weight / weight), spread, self.rest + other.rest)
 
 
-def chunk_r2(estimator: Any, source: ChunkSource, y: UserTarget, sample_weight: UserWeights = None) -> np.floating[Any]:
+def chunk_r2(estimator: Any, source: ChunkSource, y: UserTarget, sample_weight: UserWeights = None) -> np.float64:
     """The coefficient of determination, averaged over outputs as scikit-learn does."""
 
     def sums(X: Table, targets: Any, w: Array) -> SquareSums:

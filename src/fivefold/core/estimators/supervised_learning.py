@@ -160,7 +160,7 @@ class Classifier(ClassifierMixin, Supervised):
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
         """The weighted share of rows whose class is predicted."""
         if (source := source_of(X)) is not None:
-            return chunk_accuracy(self, source, y, sample_weight)  # type: ignore[return-value]  # lazy, from Dask
+            return chunk_accuracy(self, source, y, sample_weight)
         if not is_tensor(X):
             return super().score(X, y, sample_weight)
         right = to_numpy(self.predict(X)) == np.ravel(to_numpy(y))
@@ -231,7 +231,7 @@ class Regressor(RegressorMixin, NumericTarget):
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
         """The coefficient of determination, 1 - (squares of residuals) / (squares about the mean)."""
         if (source := source_of(X)) is not None:
-            return chunk_r2(self, source, y, sample_weight)  # type: ignore[return-value]  # lazy, from Dask
+            return chunk_r2(self, source, y, sample_weight)
         if not is_tensor(X):
             return super().score(X, y, sample_weight)
         from sklearn.metrics import r2_score

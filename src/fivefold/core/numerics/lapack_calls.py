@@ -12,6 +12,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 
 from fivefold.core.types import Doubles
@@ -33,20 +34,19 @@ def _routine(name: str, arguments: int) -> Callable[..., None]:
 
 def _pointers(*values: str | int | float | Doubles) -> tuple[list[object], list[object]]:
     """Addresses of letters, whole numbers, numbers and arrays; and what has to live as long as they are used."""
-    kept: list[object] = []
+    found, kept = list[object](), list[object]()
     for value in values:
-        if isinstance(value, str):
-            kept.append(ctypes.c_char(value.encode()))
-        elif isinstance(value, int):
-            kept.append(ctypes.c_int(value))
-        elif isinstance(value, float):
-            kept.append(ctypes.c_double(value))
-        else:
+        if isinstance(value, np.ndarray):
+            found.append(value.ctypes.data)
             kept.append(value)
-    found: list[object] = [
-        v.ctypes.data if hasattr(v, "ctypes") else ctypes.addressof(v)  # type: ignore[arg-type]  # a number of ctypes
-        for v in kept
-    ]
+            continue
+        scalar: ctypes.c_char | ctypes.c_int | ctypes.c_double
+        if isinstance(value, str):
+            scalar = ctypes.c_char(value.encode())
+        else:
+            scalar = ctypes.c_int(value) if isinstance(value, int) else ctypes.c_double(value)
+        found.append(ctypes.addressof(scalar))
+        kept.append(scalar)
     return found, kept
 
 

@@ -45,7 +45,7 @@ from fivefold.partition.histograms.growth_state import (
     growing_tree,
     with_nodes,
 )
-from fivefold.partition.histograms.growth_step_loops import ADD, FREE_TABLES, START
+from fivefold.partition.histograms.growth_step_loops import ADD, START
 from fivefold.partition.histograms.histogram_loops import (
     BINS_PER_COLUMN,
     CATEGORICAL,
@@ -58,6 +58,7 @@ from fivefold.partition.histograms.histogram_loops import (
     SIZE,
     VALUE,
 )
+from fivefold.partition.histograms.node_queue_loops import FREE_TABLES
 
 TABLE_CACHE_BYTES = 2**26  # bytes of histograms that are kept for nodes to be divided later
 MAX_WIDTH = 32  # nodes divided at the same time, at most

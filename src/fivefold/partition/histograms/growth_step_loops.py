@@ -33,7 +33,6 @@ from fivefold.partition.histograms.growth_state import (
     LO,
     MAX_DEPTH,
     MAX_LEAVES,
-    MAX_QUEUED_TABLES,
     N_FREE,
     N_INDICES,
     N_LEAVES,
@@ -77,13 +76,13 @@ from fivefold.partition.histograms.histogram_loops import (
     H,
     N,
 )
+from fivefold.partition.histograms.node_queue_loops import FREE_TABLES, enqueue, pop, push, release_table, take_table
 
 VALUES_PER_PART = 2**15  # values (rows x columns) from which a part of a node's rows is worth a task and a table
-# From so many threads on, tasks are narrow: to add up the tables of many parts takes longer than to gather rows twice
+# From this many threads on, tasks are narrow: to add up the tables of many parts takes longer than to gather rows twice
 MANY_THREADS, GROUPS_PER_TASK = 8, 2
 COLUMNS_PER_SEARCH = 8  # columns per task of a search, at most
 UNBOUNDED = 1e300  # bound of the values below a node that is free: no value reaches it
-FREE_TABLES = 4  # tables that are kept free: to divide a node takes at most two
 # Steps, which are kinds of tasks as well; FILL builds histograms of whole nodes: of the root, and those given up. After
 # FULL, kinds of tasks of passes over all rows
 START, FILL, SEPARATE, BUILD, SEARCH, PREPARE, END, FULL, EXTENT, QUANTISE, ADD = range(11)
@@ -137,7 +136,7 @@ def _make_root(nodes, numbers, counters, terms, wave, columns):
     for i in range(counters[N_FREE]):
         counters[FREE + i] = i
     if counters[MAX_LEAVES] != 1 and _can_divide(root, sums, counters, terms):
-        root[TABLE] = _take_table(counters)
+        root[TABLE] = take_table(counters)
         wave[NODE], wave[SMALL_TABLE], wave[PARTIAL] = 0, -1, counters[FIRST_PARTIAL]
         wave[DEEPER], wave[SEARCH_LEFT], wave[SEARCH_RIGHT], wave[LEFT_IS_SMALL] = 1, 1, 0, 1
         wave[PARTS], wave[CHUNKS] = _cut(counters, n, n, columns)
@@ -175,14 +174,14 @@ def _prepare_wave(nodes, numbers, counters, terms, wave, columns):
             for w in range(counters[N_WAVE]):
                 _make_children(nodes, numbers, counters, terms, wave[w], columns)
             return FILL
-        _pop(nodes, numbers, counters)
+        pop(nodes, numbers, counters)
         counters[N_LEAVES] += 1
         node[DIVIDED] = 1
         for child in range(node[LEFT], node[LEFT] + 2):
             nodes[child, INDEX] = counters[N_INDICES]
             nodes[counters[N_INDICES], ORDER] = child
             counters[N_INDICES] += 1
-            _enqueue(nodes, numbers, counters, child)
+            enqueue(nodes, numbers, counters, child)
     return END
 
 
@@ -202,7 +201,7 @@ def _choose_wave(nodes, numbers, counters, wave, columns):
             break
         if count > 0 and (threads == 1 or counters[N_FREE] < 2 * (count + 1) + FREE_TABLES):
             break
-        node = _pop(nodes, numbers, counters)
+        node = pop(nodes, numbers, counters)
         taken += 1
         if _is_leaf(nodes, node):
             aside -= 1
@@ -214,15 +213,15 @@ def _choose_wave(nodes, numbers, counters, wave, columns):
         elif limited:
             for child in range(nodes[node, LEFT], nodes[node, LEFT] + 2):
                 if numbers[child, CUT + GAIN] > 0:
-                    _push(nodes, numbers, counters, child)
+                    push(nodes, numbers, counters, child)
     queued = counters[N_QUEUED]
     if limited:  # without those that were there on trial
         counters[N_QUEUED] = 0
         for i in range(queued):
             if _is_leaf(nodes, nodes[i, QUEUED]):
-                _push(nodes, numbers, counters, nodes[i, QUEUED])
+                push(nodes, numbers, counters, nodes[i, QUEUED])
     for i in range(aside, len(nodes)):
-        _push(nodes, numbers, counters, nodes[i, QUEUED])
+        push(nodes, numbers, counters, nodes[i, QUEUED])
     partial = counters[FIRST_PARTIAL]
     for w in range(count):
         one = wave[w]
@@ -266,7 +265,7 @@ def _make_children(nodes, numbers, counters, terms, wave, columns):
         lower[UPPER_BOUND], upper[LOWER_BOUND] = middle, middle
     wave[DEEPER] = wave[SEARCH_LEFT] | wave[SEARCH_RIGHT]
     wave[LEFT_IS_SMALL] = 1 if 2 * sums[CUT + LEFT_N] <= sums[N] else 0
-    wave[SMALL_TABLE] = _take_table(counters) if wave[DEEPER] == 1 else 0
+    wave[SMALL_TABLE] = take_table(counters) if wave[DEEPER] == 1 else 0
 
 
 @jit
@@ -279,7 +278,7 @@ def _row_tasks(nodes, counters, wave, tasks):
         if kind == FILL and one[SMALL_TABLE] >= 0:  # not the root: only what was given up
             parts = 1 if one[DEEPER] == 1 and nodes[one[NODE], TABLE] < 0 else 0
             if parts == 1:
-                nodes[one[NODE], TABLE] = _take_table(counters)
+                nodes[one[NODE], TABLE] = take_table(counters)
         if kind == BUILD and parts * chunks == 1:
             continue
         if kind == SEPARATE or one[DEEPER] == 0:
@@ -343,11 +342,11 @@ def _keep_cuts(nodes, numbers, counters, wave, tasks, found, columns):
                 more = tasks[i, LAST] < columns
                 i += 1
         if root:
-            _enqueue(nodes, numbers, counters, one[NODE])
+            enqueue(nodes, numbers, counters, one[NODE])
         elif one[DEEPER] == 1:
             node[TABLE] = -1
         else:
-            _release_table(node, counters)
+            release_table(node, counters)
 
 
 @jit
@@ -389,66 +388,3 @@ def _draw_columns(nodes, numbers, counters, wave, allowed, sets, share):
                 out[f] = 1 if keep else 0
                 left -= 1
                 wanted -= 1 if keep else 0
-
-
-@jit
-def _take_table(counters):
-    counters[N_FREE] -= 1
-    return counters[FREE + counters[N_FREE]]
-
-
-@jit
-def _release_table(node, counters):
-    if node[TABLE] >= 0:
-        counters[FREE + counters[N_FREE]] = node[TABLE]
-        counters[N_FREE] += 1
-        node[TABLE] = -1
-
-
-@jit
-def _enqueue(nodes, numbers, counters, node):
-    """Put a node that can be divided into the queue; only MAX_QUEUED_TABLES of them keep their histograms."""
-    divisible = numbers[node, CUT + GAIN] > 0
-    if divisible:
-        _push(nodes, numbers, counters, node)
-    if not divisible or counters[N_QUEUED] > counters[MAX_QUEUED_TABLES] or counters[N_FREE] < FREE_TABLES:
-        _release_table(nodes[node], counters)
-
-
-@jit
-def _before(nodes, numbers, counters, a, b):
-    """Is node a divided before node b? Without a limit on leaves the order does not matter: last in, first out needs
-    least memory.
-    """
-    one, two, unlimited = numbers[a, CUT + GAIN], numbers[b, CUT + GAIN], counters[MAX_LEAVES] == 0
-    if unlimited or one == two:
-        return (nodes[a, INDEX] < nodes[b, INDEX]) != unlimited
-    return one > two
-
-
-@jit
-def _push(nodes, numbers, counters, node):
-    at = counters[N_QUEUED]
-    counters[N_QUEUED] += 1
-    while at > 0 and _before(nodes, numbers, counters, node, nodes[(at - 1) // 2, QUEUED]):
-        nodes[at, QUEUED] = nodes[(at - 1) // 2, QUEUED]
-        at = (at - 1) // 2
-    nodes[at, QUEUED] = node
-
-
-@jit
-def _pop(nodes, numbers, counters):
-    """Take the first node out of the queue."""
-    counters[N_QUEUED] -= 1
-    count, at = counters[N_QUEUED], 0
-    first, last = nodes[0, QUEUED], nodes[count, QUEUED]
-    while 2 * at + 1 < count:
-        down = 2 * at + 1
-        if down + 1 < count and _before(nodes, numbers, counters, nodes[down + 1, QUEUED], nodes[down, QUEUED]):
-            down += 1
-        if not _before(nodes, numbers, counters, nodes[down, QUEUED], last):
-            break
-        nodes[at, QUEUED] = nodes[down, QUEUED]
-        at = down
-    nodes[at, QUEUED] = last
-    return first
