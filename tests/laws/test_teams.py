@@ -65,14 +65,55 @@ def test_a_team_of_any_size_writes_the_same(size):
     assert after(size) == after(1)
 
 
-def test_helpers_take_part():
-    state, found = cells(), set()
-    for _ in range(500):  # a core may be busy for a while
+def run_alone(code, **environment):
+    """What this code, in which `t` is this module, prints in a process of its own."""
+    code = f"import sys; sys.path.insert(0, sys.argv[1])\nimport test_teams as t\n{code}"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | environment
+    command = [sys.executable, "-c", code, os.path.dirname(__file__)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def helpers_take_part(seconds=60.0):
+    """Do they, within this time? A core may be busy for a while, and the first helper compiles its loop."""
+    state, end = cells(), time.monotonic() + seconds
+    while time.monotonic() < end:
         run_team(phases, state, SLOW, 1, size=2)
-        found |= set(state.rank)
-        if len(found) == 2:
-            break
-    assert found == {0, 1}
+        if 1 in state.rank:
+            return True
+    return False
+
+
+def test_helpers_take_part():
+    assert helpers_take_part()
+
+
+def work_until_interrupted(state, delay):
+    signal.setitimer(signal.ITIMER_REAL, delay)
+    for _ in range(4):
+        run_team(phases, state, PLAIN, 2, size=2)
+        map_items(abs, 4)
+    for _ in range(5000):  # short naps: another thread may get the signal, which wakes nobody
+        time.sleep(1e-3)
+
+
+def survive_interruptions():
+    """Interrupt shared work at random moments, then see whether helpers still come."""
+    state = cells()
+    run_team(phases, state, PLAIN, 1, size=2)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    for delay in np.random.default_rng(0).uniform(1e-5, 4e-4, 400):
+        with pytest.raises(KeyboardInterrupt):
+            work_until_interrupted(state, delay)
+    assert not parallel._in_pool()
+    assert helpers_take_part()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers of the system")
+def test_an_interruption_at_any_moment_leaves_the_threads_usable():
+    """It came between two lines once: then fits hung, or stayed on one thread for the life of the process."""
+    run_alone("t.survive_interruptions()")
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
@@ -93,21 +134,17 @@ def test_without_atomic_operations_the_caller_works_alone(monkeypatch):
 
 
 def test_loops_that_are_not_compiled_share_tasks_too():
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import test_teams as t\n"
+    printed = run_alone(
         "assert not t.parallel.atomics_available()\n"
         "state = t.cells(6, 4)\n"
         "assert t.run_team(t.phases, state, t.PLAIN, 2, size=3) == 2\n"
         "assert set(state.rank) == {0}\n"
-        "print(state.x.sum())"
+        "print(state.x.sum())",
+        NUMBA_DISABLE_JIT="1",
     )
-    folder = os.path.dirname(__file__)
-    env = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", code, folder], env=env, capture_output=True, text=True, check=True)
     state = cells(6, 4)
     run_team(phases, state, PLAIN, 2, size=2)
-    assert float(done.stdout) == pytest.approx(state.x.sum(), rel=1e-12)
+    assert float(printed) == pytest.approx(state.x.sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 3])

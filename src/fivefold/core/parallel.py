@@ -140,49 +140,59 @@ def _shared(function: Any, work: Callable[[int, int], T], cut: list[tuple[int, i
 
 
 class _Parts(Generic[T]):
-    """Parts that threads take one after the other."""
+    """Parts that threads take one after the other.
+
+    Only the thread that asks can be interrupted, at any call: it counts nothing that somebody waits for.
+    """
 
     def __init__(self, work: Callable[[int, int], T], cut: list[tuple[int, int]]) -> None:
         self.work, self.cut, self.take = work, cut, counter().__next__
         self.results: list[Any] = [None] * len(cut)
         self.errors: list[tuple[int, BaseException]] = []
+        # `running` counts helpers at work
         self.seconds, self.running, self.lock, self.idle = 0.0, 0, threading.Lock(), threading.Event()
 
     def run(self, several: int) -> list[T]:
         """Take part with several - 1 helpers; the first error by the order of parts is raised when all have stopped."""
-        _wake(self.join, several - 1)
+        inside, start = _in_pool(), time.thread_time()
         try:
-            self.join()
+            _thread_state.in_pool = True
+            _wake(self.help, several - 1)
+            self._take_parts()
+            own_seconds = time.thread_time() - start
             self._wait()
         except BaseException:
             self.cut = []  # nobody takes another part
             self._wait()
             raise
+        finally:
+            _thread_state.in_pool = inside
+        self.seconds += own_seconds
         if self.errors:
             raise min(self.errors, key=lambda error: error[0])[1]
         return self.results
 
-    def join(self) -> None:
+    def help(self) -> None:
         """Take parts until there are none; what a helper is asked to do."""
-        inside = _in_pool()
-        _thread_state.in_pool = True
         with self.lock:
             self.running += 1
             self.idle.clear()
         start = time.thread_time()
         try:
-            while (i := self.take()) < len(self.cut) and not self.errors:
-                try:
-                    self.results[i] = self.work(*self.cut[i])
-                except BaseException as error:  # of any kind: whoever asked raises it
-                    self.errors.append((i, error))
+            self._take_parts()
         finally:
-            _thread_state.in_pool = inside
             with self.lock:
                 self.seconds += time.thread_time() - start
                 self.running -= 1
                 if not self.running:
                     self.idle.set()
+
+    def _take_parts(self) -> None:
+        while (i := self.take()) < len(self.cut) and not self.errors:
+            try:
+                self.results[i] = self.work(*self.cut[i])
+            except BaseException as error:  # of any kind: whoever asked raises it
+                self.errors.append((i, error))
 
     def _wait(self) -> None:
         while self.running:
@@ -200,24 +210,24 @@ class _Team:
 
     def run(self, loop: Callable[..., Any], args: tuple[Any, ...], size: int) -> Any:  # what the loop returns
         """Run the loop as its first thread, with size - 1 helpers; they may come late, or never."""
-        with self.lock:
-            missing = size - 1 - len(self.ranks) - self.called
-            self.called += max(missing, 0)
-        self.words[SIZE], self.words[STATUS] = size, OPEN
-        _wake(self.join, missing)
         inside = _in_pool()
-        _thread_state.in_pool = True
         try:
+            _thread_state.in_pool = True
+            with self.lock:
+                missing = size - 1 - len(self.ranks) - self.called
+                self.called += max(missing, 0)
+            self.words[SIZE], self.words[STATUS] = size, OPEN
+            _wake(self.join, missing)
             return loop(self.words, *args)
         except BaseException:
             self._leave()
             if self.error is not None:
                 raise self.error from None
             raise
-        finally:
+        finally:  # nothing is called here: an interruption would come with the call
+            _thread_state.in_pool = inside
             if self.words[STATUS] == OPEN:
                 self.words[STATUS] = PAUSED
-            _thread_state.in_pool = inside
 
     def join(self) -> None:
         """Help until the team is closed, or has nothing to do for long."""
@@ -238,7 +248,7 @@ class _Team:
     def _leave(self) -> None:
         """Close the team and wait until no helper touches the arrays of its loop."""
         with self.lock:
-            if self.words[STATUS] == OPEN:
+            if self.words[STATUS] < CLOSED:
                 self.words[STATUS] = CLOSED
         while self.ranks:
             time.sleep(1e-4)
