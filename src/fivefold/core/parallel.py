@@ -154,10 +154,11 @@ class _Parts(Generic[T]):
 
     def run(self, several: int) -> list[T]:
         """Take part with several - 1 helpers; the first error by the order of parts is raised when all have stopped."""
-        inside, start = _in_pool(), time.thread_time()
+        inside = _in_pool()
         try:
             _thread_state.in_pool = True
             _wake(self.help, several - 1)
+            start = time.thread_time()
             self._take_parts()
             own_seconds = time.thread_time() - start
             self._wait()
