@@ -1,0 +1,62 @@
+"""Variable elimination: sum a product of factors over all variables but a few, one variable at a time.
+
+    sum_x f(x, y) g(x, z) h(z) = h(z) sum_x f(x, y) g(x, z)
+
+A step multiplies the factors that hold the variable and sums it out; the others are not touched. Its largest table
+decides the cost, which elimination_order.py knows before anything is allocated.
+
+Zhang & Poole (1994); Dechter (1999), Bucket elimination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fivefold.inference.factors.elimination_order import (
+    DEFAULT_MEMORY,
+    Order,
+    check_memory,
+    elimination_order,
+    order_of,
+)
+from fivefold.inference.factors.factor import Cards, Factor, checked_cards, constant, lifted, product
+from fivefold.inference.factors.semirings import SUM_PRODUCT, Semiring
+
+
+def eliminate(
+    factors: Iterable[Factor],
+    keep: Sequence[int],
+    cards: Cards,
+    semiring: Semiring = SUM_PRODUCT,
+    order: Order | Sequence[int] | None = None,
+    memory: float = DEFAULT_MEMORY,
+) -> Factor:
+    """The product of the factors, summed over every variable of theirs that is not in `keep`, with axes as in `keep`.
+
+    Tables hold what the semiring says: plain values, or logarithms for LOG_SUM_EXP and MAX_SUM, energies for MIN_SUM.
+    Variables that no factor holds are not summed over. Evidence comes first, by `Factor.condition`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chain = [Factor((0,), np.array([3.0, 1.0])), *(Factor((i, i + 1), np.eye(2) + 1) for i in range(2))]
+    >>> float(eliminate(chain, (), [2, 2, 2]).table)
+    36.0
+    """
+    pool = list(factors)
+    checked_cards(pool, cards)
+    scopes = [f.variables for f in pool]
+    if order is None:
+        order = elimination_order(scopes, cards, keep)
+    elif not isinstance(order, Order):
+        order = order_of(order, scopes, cards, keep)
+    # A value of top-k is k numbers, and a product makes k * k of them first.
+    check_memory(order, order.largest * getattr(semiring, "k", 1) ** 2, memory)
+    pool = lifted(pool, semiring)
+    for variable in order.order:
+        held = [f for f in pool if variable in f.variables]
+        pool = [f for f in pool if variable not in f.variables]
+        pool.append(product(held, semiring).eliminate(variable, semiring))
+    held_now = {v for f in pool for v in f.variables}
+    pool += [constant((v,), cards, semiring) for v in keep if v not in held_now]
+    return product(pool, semiring).transpose(keep)

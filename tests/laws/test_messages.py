@@ -1,0 +1,114 @@
+"""Every exact engine equals enumeration on random small factor graphs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import factors as oracle
+
+from fivefold.inference.factors.elimination import eliminate
+from fivefold.inference.factors.elimination_order import elimination_order
+from fivefold.inference.factors.enumeration import enumerate_joint
+from fivefold.inference.factors.factor import Factor
+from fivefold.inference.factors.junction_tree import JunctionTree
+from fivefold.inference.factors.semirings import (
+    COUNTING,
+    LOG_SUM_EXP,
+    MAX_PRODUCT,
+    MAX_SUM,
+    MIN_SUM,
+    SUM_PRODUCT,
+    top_k,
+)
+
+
+@st.composite
+def factor_graphs(draw, zeros=False):
+    """Up to six variables of one to three states, up to six factors of up to three variables, at least one entry."""
+    n = draw(st.integers(1, 6))
+    cards = draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
+    scopes = draw(st.lists(st.lists(st.integers(0, n - 1), max_size=3, unique=True), min_size=1, max_size=6))
+    rng = np.random.RandomState(draw(st.integers(0, 2**20)))
+    tables = [rng.uniform(0.1, 2.0, [cards[v] for v in scope]) for scope in scopes]
+    if zeros:
+        tables = [t * (rng.uniform(size=t.shape) < 0.7) for t in tables]
+    return [Factor(tuple(scope), table) for scope, table in zip(scopes, tables, strict=True)], cards
+
+
+def logs(factors, sign=1.0):
+    with np.errstate(divide="ignore"):
+        return [Factor(f.variables, sign * np.log(f.table)) for f in factors]
+
+
+def variables_of(factors):
+    return sorted({v for f in factors for v in f.variables})
+
+
+@given(factor_graphs(zeros=True))
+def test_the_joint_table_holds_every_configuration(case):
+    factors, cards = case
+    joint = enumerate_joint(factors, cards)
+    for states, weight in oracle.weights(factors, cards):
+        assert joint.table[tuple(states[v] for v in joint.variables)] == pytest.approx(weight, rel=1e-12)
+
+
+@given(factor_graphs(zeros=True), st.sampled_from(["min_fill", "min_width", "weighted", "exact"]))
+def test_elimination_equals_enumeration_in_every_semiring(case, method):
+    factors, cards = case
+    order = elimination_order([f.variables for f in factors], cards, method=method)
+    ranking = oracle.ranking(factors, cards)
+
+    def total(factors, semiring):
+        return eliminate(factors, (), cards, semiring, order).table
+
+    with np.errstate(divide="ignore"):
+        assert total(factors, SUM_PRODUCT) == pytest.approx(sum(ranking), rel=1e-12)
+        assert total(logs(factors), LOG_SUM_EXP) == pytest.approx(np.log(sum(ranking)), rel=1e-12, abs=1e-12)
+        assert total(factors, MAX_PRODUCT) == pytest.approx(ranking[0], rel=1e-12)
+        assert total(logs(factors), MAX_SUM) == pytest.approx(np.log(ranking[0]), rel=1e-12, abs=1e-12)
+        assert total(logs(factors, -1.0), MIN_SUM) == pytest.approx(-np.log(ranking[0]), rel=1e-12, abs=1e-12)
+    assert total(factors, COUNTING) == oracle.count(factors, cards)
+    best = (ranking + [0.0] * 5)[:5]
+    np.testing.assert_allclose(total(factors, top_k(5)), best, rtol=1e-12)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(np.exp(total(logs(factors), top_k(5, logs=True))), best, rtol=1e-12)
+
+
+@given(factor_graphs(), st.data())
+def test_marginals_of_elimination_equal_enumeration(case, data):
+    factors, cards = case
+    if variables := variables_of(factors):
+        keep = data.draw(st.lists(st.sampled_from(variables), max_size=2, unique=True))
+        found = eliminate(factors, keep, cards)
+        assert found.variables == tuple(keep)
+        np.testing.assert_allclose(found.normalise().table, oracle.marginal(factors, cards, keep), rtol=1e-10)
+
+
+@given(factor_graphs(zeros=True), st.data())
+def test_the_junction_tree_equals_enumeration(case, data):
+    factors, cards = case
+    variables = variables_of(factors)
+    observed = data.draw(st.lists(st.sampled_from(variables), max_size=2, unique=True)) if variables else []
+    evidence = {v: data.draw(st.integers(0, cards[v] - 1)) for v in observed}
+    tree = JunctionTree([f.variables for f in factors], cards)
+    if oracle.partition(factors, cards, evidence) == 0:
+        with pytest.raises(ValueError, match="probability zero"):
+            tree.calibrate(factors, evidence)
+        return
+    calibration = tree.calibrate(factors, evidence)
+    assert calibration.log_partition == pytest.approx(oracle.log_partition(factors, cards, evidence), abs=1e-10)
+    for v in variables:
+        expected = oracle.marginal(factors, cards, [v], evidence)
+        np.testing.assert_allclose(calibration.marginal(v), expected, rtol=1e-9, atol=1e-14)
+    for number, factor in enumerate(factors):
+        expected = oracle.marginal(factors, cards, factor.variables, evidence)
+        np.testing.assert_allclose(calibration.factor_marginal(number).table, expected, rtol=1e-9, atol=1e-14)
+
+
+@given(factor_graphs(), st.sampled_from(["min_fill", "min_width", "weighted"]))
+def test_the_exact_order_is_never_wider(case, method):
+    factors, cards = case
+    scopes = [f.variables for f in factors]
+    assert (
+        elimination_order(scopes, cards, method="exact").width <= elimination_order(scopes, cards, method=method).width
+    )
