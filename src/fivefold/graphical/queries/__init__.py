@@ -1,0 +1,1 @@
+"""Questions to a discrete model: posterior.py (what comes back), query_engines.py (who computes it)."""
