@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import factors as oracle
 
-from fivefold.inference.factors.elimination import eliminate
 from fivefold.inference.factors.elimination_order import elimination_order
 from fivefold.inference.factors.enumeration import enumerate_joint
 from fivefold.inference.factors.factor import Factor
@@ -20,6 +19,7 @@ from fivefold.inference.factors.semirings import (
     SUM_PRODUCT,
     top_k,
 )
+from fivefold.inference.factors.variable_elimination import eliminate
 
 
 @st.composite

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from fivefold.core.types import Doubles
-from fivefold.inference.factors.elimination import eliminate
+from fivefold.inference.factors.variable_elimination import eliminate
 from fivefold.inference.factors.enumeration import enumerate_joint
 from fivefold.inference.factors.factor import Factor
 from fivefold.inference.factors.junction_tree import JunctionTree
