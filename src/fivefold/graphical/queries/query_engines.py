@@ -15,11 +15,11 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from fivefold.core.types import Doubles
-from fivefold.inference.factors.variable_elimination import eliminate
 from fivefold.inference.factors.enumeration import enumerate_joint
 from fivefold.inference.factors.factor import Factor
 from fivefold.inference.factors.junction_tree import JunctionTree
 from fivefold.inference.factors.semirings import LOG_SUM_EXP
+from fivefold.inference.factors.variable_elimination import eliminate
 
 Via: TypeAlias = Literal["exact", "junction_tree", "enumeration"]
 Cards: TypeAlias = tuple[int, ...]
