@@ -4,23 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from oracles.networks import random_network
 
 from fivefold.graphical import Assignment, BayesianNetwork
 from fivefold.graphical.queries.query_engines import ImpossibleEvidence
-
-
-def random_network(seed, nodes=6, max_parents=3, max_states=3):
-    """A network with random edges, numbers of states and tables; its order of nodes is no topological one."""
-    rng = np.random.RandomState(seed)
-    order, cards = rng.permutation(nodes), rng.randint(2, max_states + 1, nodes)
-    tables, parents = {}, {}
-    for position, i in enumerate(order):
-        count = rng.randint(0, min(position, max_parents) + 1)
-        above = rng.permutation(order[:position])[:count]
-        parents[f"v{i}"] = [f"v{p}" for p in above]
-        tables[f"v{i}"] = rng.dirichlet(np.ones(cards[i]), size=tuple(cards[above]))
-    shuffled = sorted(tables)
-    return BayesianNetwork.from_tables({name: tables[name] for name in shuffled}, parents)
 
 
 def total_assignments(network):
