@@ -10,6 +10,7 @@ from fivefold.inference.factors.elimination_order import elimination_order
 from fivefold.inference.factors.enumeration import enumerate_joint
 from fivefold.inference.factors.factor import Factor
 from fivefold.inference.factors.junction_tree import JunctionTree
+from fivefold.inference.factors.log_calibration import log_calibration
 from fivefold.inference.factors.semirings import (
     COUNTING,
     LOG_SUM_EXP,
@@ -103,6 +104,73 @@ def test_the_junction_tree_equals_enumeration(case, data):
     for number, factor in enumerate(factors):
         expected = oracle.marginal(factors, cards, factor.variables, evidence)
         np.testing.assert_allclose(calibration.factor_marginal(number).table, expected, rtol=1e-9, atol=1e-14)
+
+
+@given(factor_graphs(zeros=True), st.data())
+def test_a_batch_of_evidence_sets_equals_one_at_a_time(case, data):
+    factors, cards = case
+    tree = JunctionTree([f.variables for f in factors], cards)
+    loaded = tree.load(factors)
+    codes = np.array(
+        [[data.draw(st.integers(-1, cards[v] - 1)) for v in tree.variables] for _ in range(4)], dtype=np.int64
+    ).reshape(4, len(tree.variables))
+    weights = np.array([1.0, 2.0, 0.5, 3.0])
+    batch = loaded.calibrate_batch(codes, weights, impossible="nan")
+    sums = [np.zeros(f.table.shape) for f in factors]
+    for b, row in enumerate(codes):
+        evidence = {v: int(code) for v, code in zip(tree.variables, row, strict=True) if code >= 0}
+        if oracle.partition(factors, cards, evidence) == 0:
+            assert batch.log_partition[b] == -np.inf
+            assert np.isnan(batch.marginals[b]).all()
+            continue
+        one = loaded.calibrate(evidence)
+        assert batch.log_partition[b] == one.log_partition
+        np.testing.assert_array_equal(batch.marginals[b], one.marginals)
+        for number in range(len(factors)):
+            sums[number] += weights[b] * one.factor_marginal(number).table
+    for number in range(len(factors)):
+        np.testing.assert_allclose(batch.expected(number).table, sums[number], rtol=1e-10, atol=1e-14)
+
+
+@given(factor_graphs(), st.data())
+def test_soft_evidence_is_one_more_factor(case, data):
+    factors, cards = case
+    if variables := variables_of(factors):
+        v = data.draw(st.sampled_from(variables))
+        likelihood = np.array([data.draw(st.floats(0.1, 1.0)) for _ in range(cards[v])])
+        found = JunctionTree([f.variables for f in factors], cards).calibrate(factors, {v: likelihood})
+        more = [*factors, Factor((v,), likelihood)]
+        assert found.log_partition == pytest.approx(oracle.log_partition(more, cards), abs=1e-10)
+        for u in variables:
+            np.testing.assert_allclose(found.marginal(u), oracle.marginal(more, cards, [u]), rtol=1e-9)
+
+
+@given(factor_graphs(zeros=True), st.data())
+def test_joint_marginals_across_cliques_equal_enumeration(case, data):
+    factors, cards = case
+    variables = variables_of(factors)
+    if variables and oracle.partition(factors, cards) > 0:
+        calibration = JunctionTree([f.variables for f in factors], cards).calibrate(factors)
+        keep = data.draw(st.lists(st.sampled_from(variables), max_size=3, unique=True))
+        expected = oracle.marginal(factors, cards, keep)
+        np.testing.assert_allclose(calibration.joint(keep).table, expected, rtol=1e-9, atol=1e-14)
+
+
+@given(factor_graphs(zeros=True))
+def test_calibration_in_logarithms_equals_the_scaled_one(case):
+    factors, cards = case
+    tree = JunctionTree([f.variables for f in factors], cards)
+    loaded = tree.load(factors)
+    nothing = np.zeros(len(tree.variables), dtype=bool), np.ones(sum(tree.cards.values()))
+    cells, log_sum = log_calibration(tree.layout, loaded.tables, *nothing)
+    if oracle.partition(factors, cards) == 0:
+        assert log_sum == -np.inf
+        return
+    scaled = loaded.calibrate()
+    assert log_sum == pytest.approx(scaled.log_partition, abs=1e-10)
+    for k in range(len(tree.tree.cliques)):
+        of = slice(*tree.layout.starts[k : k + 2])
+        np.testing.assert_allclose(cells[of], scaled.cells[of], rtol=1e-9, atol=1e-14)
 
 
 @given(factor_graphs(), st.sampled_from(["min_fill", "min_width", "weighted"]))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from fivefold.inference.factors.elimination_order import Order
 
@@ -28,13 +29,37 @@ class CliqueTree:
         """Variables of the largest clique, less one."""
         return max(map(len, self.cliques), default=1) - 1
 
+    @cached_property
+    def members(self) -> list[frozenset[int]]:
+        """The cliques as sets."""
+        return [frozenset(clique) for clique in self.cliques]
+
+    def holding(self, scope: Iterable[int]) -> list[int]:
+        """The cliques that hold all of a scope."""
+        wanted = frozenset(scope)
+        return [k for k, clique in enumerate(self.members) if wanted <= clique]
+
     def covering(self, scope: Iterable[int]) -> int:
         """The smallest clique that holds all of a scope."""
-        wanted = set(scope)
-        holding = [k for k, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        if not holding:
-            raise ValueError(f"No clique of the junction tree holds the variables {tuple(sorted(wanted))} together.")
+        scope = tuple(scope)
+        if not (holding := self.holding(scope)):
+            raise ValueError(f"No clique of the junction tree holds the variables {scope} together.")
         return min(holding, key=lambda k: len(self.cliques[k]))
+
+    def subtree(self, variables: Iterable[int]) -> tuple[int, list[int]]:
+        """The top, and the others, of a connected part of the tree that holds the variables."""
+        wanted, needed = set(variables), set[int]()
+        for k in reversed(range(len(self.cliques))):
+            if k in needed or wanted & (self.members[k] - set(self.separators[k])):
+                needed |= {k, self.parents[k]}
+        needed -= {-1}
+        top = 0
+        while len(children := [k for k in needed if self.parents[k] == top]) == 1:
+            if wanted & (self.members[top] - self.members[children[0]]):
+                break
+            needed.remove(top)
+            top = children[0]
+        return top, sorted(needed - {top})
 
 
 def clique_tree(order: Order, keep: Sequence[int] = ()) -> CliqueTree:

@@ -6,6 +6,7 @@ smallest width over all orders is the tree width. Finding it is NP-hard, so vari
     min_fill    fewest new edges between its neighbours, then the smallest table
     min_width   fewest neighbours, then fewest new edges
     weighted    smallest table: the product of the numbers of states of the variable and its neighbours
+    auto        the cheaper of min_fill and weighted
     exact       the smallest width, by dynamic programming over subsets, for at most 20 variables
 
 Kjaerulff (1990), Triangulation of graphs; Bodlaender et al. (2012), On exact algorithms for treewidth.
@@ -116,12 +117,15 @@ def elimination_order(
     """
     graph = Graph.of(scopes, cards, keep)
     free = [i for i, v in enumerate(graph.variables) if v not in set(keep)]
+    if method == "auto":
+        orders = [_trace(graph.copy(), _greedy(graph.copy(), free, SCORES[name])) for name in ("min_fill", "weighted")]
+        return min(orders, key=lambda order: order.cost)
     if method == "exact":
         chosen = _exact(graph, free)
     elif method in SCORES:
         chosen = _greedy(graph.copy(), free, SCORES[method])
     else:
-        raise ValueError(f"method is one of {', '.join([*SCORES, 'exact'])}; got {method!r}.")
+        raise ValueError(f"method is one of {', '.join([*SCORES, 'auto', 'exact'])}; got {method!r}.")
     return _trace(graph, chosen)
 
 
