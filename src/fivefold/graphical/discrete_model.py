@@ -17,6 +17,7 @@ import numpy as np
 from fivefold.core.types import Doubles
 from fivefold.graphical.assignments import Assignment, assignment_text
 from fivefold.graphical.graphs.named_nodes import Nodes, StoredFields
+from fivefold.graphical.queries.most_probable import Explanation, best_states
 from fivefold.graphical.queries.posterior import Posterior, subset
 from fivefold.graphical.queries.query_engines import ImpossibleEvidence, Via, log_marginal_table, with_evidence
 from fivefold.graphical.variables import Evidence, Likelihoods, State, Variables
@@ -104,6 +105,22 @@ class DiscreteModel(StoredFields, ABC):
             self.variables.codes_of(event)  # an unknown name or state is refused
             return 0.0
         return math.exp(self.log_partition(both, via=via) - below)
+
+    def most_probable_explanation(self, given: Evidence | None = None, soft: Likelihoods | None = None) -> Explanation:
+        """The most probable states of all variables that are not observed."""
+        return self.marginal_map(self.variables.nodes, given, soft)
+
+    def marginal_map(self, ask: Nodes, given: Evidence | None = None, soft: Likelihoods | None = None) -> Explanation:
+        """The most probable states of some variables together, with all others summed out."""
+        codes = self.variables.codes_of(given)
+        asked = [i for i in self.variables.indices(ask) if i not in codes]
+        likelihoods = self.variables.likelihoods_of(soft)
+        factors = with_evidence(self.relevant_factors((*asked, *codes, *likelihoods)), codes, likelihoods)
+        best, log_score = best_states(factors, asked, self.variables.cards)
+        if log_score == -math.inf:
+            raise self._impossible(given, soft)
+        probability = math.exp(log_score - self.log_partition(given, soft))
+        return Explanation(self.variables.labels_of(best), probability, log_score)
 
     @cached_property
     def junction_tree(self) -> JunctionTree:
