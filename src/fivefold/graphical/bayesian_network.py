@@ -179,10 +179,10 @@ class BayesianNetwork(DiscreteModel):
 
     def sample_codes(self, n: int, rng: Rng | int | None = None) -> Codes:
         """n draws of all variables as codes (n, variables), parents before children."""
-        rng = check_random_state(rng)
+        draws: Rng = check_random_state(rng)
         codes = np.empty((n, len(self.variables.nodes)), dtype=np.int32)
         for i in self.graph.order:
-            codes[:, i] = draw_rows(self.tables[i], codes[:, self.parents[i]], rng)
+            codes[:, i] = draw_rows(self.tables[i], codes[:, self.parents[i]], draws)
         return codes
 
     def sample(self, n: int, random_state: Rng | int | None = None) -> dict[str, list[Any]]:

@@ -22,7 +22,7 @@ from fivefold.graphical.queries.posterior import Posterior, subset
 from fivefold.graphical.queries.query_engines import ImpossibleEvidence, Via, log_marginal_table, with_evidence
 from fivefold.graphical.variables import Evidence, Likelihoods, State, Variables
 from fivefold.inference.factors.factor import Factor
-from fivefold.inference.factors.junction_tree import JunctionTree
+from fivefold.inference.factors.junction_tree import JunctionTree, LoadedTree
 
 
 class DiscreteModel(StoredFields, ABC):
@@ -69,13 +69,11 @@ class DiscreteModel(StoredFields, ABC):
 
     def marginals(self, given: Evidence | None = None, soft: Likelihoods | None = None) -> dict[str, Posterior]:
         """The distribution of every variable, from one calibration of the junction tree."""
-        codes = self.variables.codes_of(given)
-        factors = list(self.factors())
-        for i, values in self.variables.likelihoods_of(soft).items():
-            k = self._holders[i]
-            factors[k] = factors[k].multiply(Factor((i,), values)).transpose(factors[k].variables)
+        codes, likelihoods = self.variables.codes_of(given), self.variables.likelihoods_of(soft)
+        for i in codes.keys() & likelihoods.keys():  # both about one variable
+            likelihoods[i] = likelihoods[i] * np.eye(self.variables.cards[i])[codes.pop(i)]
         try:
-            calibration = self.junction_tree.calibrate(factors, codes)
+            calibration = self.loaded_tree.calibrate({**codes, **likelihoods})
         except ValueError as error:
             if "probability zero" in str(error):
                 raise self._impossible(given, soft) from None
@@ -128,10 +126,9 @@ class DiscreteModel(StoredFields, ABC):
         return JunctionTree([factor.variables for factor in self.factors()], self.variables.cards)
 
     @cached_property
-    def _holders(self) -> dict[int, int]:
-        """Per variable a factor that has it, the smallest."""
-        by_size = sorted(enumerate(self.factors()), key=lambda pair: -pair[1].table.size)
-        return {i: k for k, factor in by_size for i in factor.variables}
+    def loaded_tree(self) -> LoadedTree:
+        """The junction tree with the factors in it, ready for evidence."""
+        return self.junction_tree.load(self.factors())
 
     def _log_table(
         self, ask: tuple[int, ...], codes: dict[int, int], likelihoods: dict[int, Doubles], via: Via

@@ -57,7 +57,7 @@ def connection(graph: DirectedGraph, a: str, c: str, b: str) -> Connection:
         if end not in graph.parents[k] and k not in graph.parents[end]:
             raise ValueError(f"no edge joins {graph.nodes[end]!r} and {c!r}")
     heads = (i in graph.parents[k]) + (j in graph.parents[k])
-    return ("tail-to-tail", "head-to-tail", "head-to-head")[heads]  # type: ignore[return-value]
+    return ("tail-to-tail", "head-to-tail", "head-to-head")[heads]
 
 
 def bayes_ball(graph: DirectedGraph, start: Nodes, given: Nodes = ()) -> BayesBall:

@@ -32,7 +32,7 @@ from fivefold.optim.objective import SmoothObjective
 from fivefold.optim.smooth.lbfgs import LBFGS
 
 Method = Literal["likelihood", "iterative_scaling", "pseudo_likelihood", "contrastive_divergence"]
-Tables: TypeAlias = list[Doubles]  # theta of every clique
+Tables: TypeAlias = list[Array]  # theta of every clique
 
 
 @dataclass(frozen=True)

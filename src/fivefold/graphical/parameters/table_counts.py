@@ -33,7 +33,7 @@ def scope_counts(variables: Variables, scope: Sequence[int], codes: Codes, w: We
     shape = tuple(variables.cards[i] for i in scope)
     size = int(np.prod(shape, dtype=np.int64))
     place = np.ravel_multi_index(tuple(codes[:, i] for i in scope), shape) if scope else np.zeros(len(codes), np.intp)
-    return np.bincount(place, w, minlength=size).reshape(shape)
+    return np.bincount(place, w, minlength=size).reshape(shape).astype(np.float64, copy=False)  # of no rows: integers
 
 
 def pseudo_counts(

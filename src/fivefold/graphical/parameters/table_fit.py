@@ -105,7 +105,7 @@ def fit_tables(
     found = best_em(models, rows, weights, tol=tol, max_iter=max_iter)
     network = found.model.network
     log_likelihood = float(NetworkEM.start(network).expect(rows, weights)[1])
-    return NetworkFit(network, log_likelihood, found.statistics, found.history, found.reason)
+    return NetworkFit(network, log_likelihood, tuple(found.statistics or ()), found.history, found.reason)
 
 
 def _variables(graph: DirectedGraph, X: UserTable, states: Mapping[str, Sequence[State]]) -> Variables:
