@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from fivefold.core.parallel import map_items
-from fivefold.core.types import Doubles, Mask, Rng
+from fivefold.core.types import Doubles, Indices, Mask, Rng
 from fivefold.inference.state_space.filter_loops import run_filter, run_smoother
 from fivefold.inference.state_space.triangular_loops import squares_in_place
 
@@ -45,7 +45,12 @@ class ObservedSequences:
         return ~np.isnan(self.Y)
 
     @cached_property
-    def steps(self) -> Doubles:
+    def age(self) -> Indices:
+        """How many rows of its sequence stand before each row."""
+        return np.arange(len(self.Y)) - np.repeat(self.cuts[:-1], np.diff(self.cuts))
+
+    @cached_property
+    def steps(self) -> Indices:
         """Rows that have a row after them in the same sequence."""
         inner = np.ones(len(self.Y), dtype=bool)
         inner[np.asarray(self.cuts[1:]) - 1] = False
@@ -72,6 +77,7 @@ class SmoothedStates:
     mean: Doubles  # (T, n)
     covariance: Doubles  # (T, n, n)
     gain: Doubles  # (T, n, n): Cov(x_{t+1}, x_t) = covariance[t + 1] gain[t]'
+    rest: Doubles  # (T, n, n) square roots of the covariance of x_t when x_{t+1} is known
     log_prob: Doubles  # (T,)
 
 
@@ -101,9 +107,8 @@ class LinearSystem:
 
     def drives(self, data: ObservedSequences) -> tuple[Doubles, Doubles]:
         """What is added to the next state (T, n) and to the observation (T, m) of each row."""
-        age = np.arange(len(data.Y)) - np.repeat(data.cuts[:-1], np.diff(data.cuts))
-        drive = self.transition_offset[np.minimum(age, len(self.transition_offset) - 1)]
-        level = self.observation_offset[np.minimum(age, len(self.observation_offset) - 1)]
+        drive = self.transition_offset[np.minimum(data.age, len(self.transition_offset) - 1)]
+        level = self.observation_offset[np.minimum(data.age, len(self.observation_offset) - 1)]
         if data.controls.shape[1]:
             drive, level = drive + data.controls @ self.control.T, level + data.controls @ self.feedthrough.T
         return drive, level
@@ -144,7 +149,7 @@ class LinearSystem:
 
         _for_each_sequence(work, data.cuts)
         squares_in_place(S, np.empty((n, n)))
-        return SmoothedStates(x, S, found.gain, found.log_prob)
+        return SmoothedStates(x, S, found.gain, found.rest, found.log_prob)
 
     def sample(self, T: int, rng: Rng, controls: Doubles | None = None, start: Doubles | None = None) -> tuple[Doubles, Doubles]:
         """States (T, n) and observations (T, m) of one sequence; from `start`, if given."""
@@ -161,14 +166,13 @@ class LinearSystem:
         y = level + np.einsum("tmn,tn->tm", self.observation[c], x) + np.einsum("tij,tj->ti", root_R[r], errors)
         return x, y
 
-    def joint_moments(self, data: ObservedSequences) -> tuple[Doubles, Doubles]:
-        """Mean and covariance of the observations of one row each, given those before it."""
+    def predicted_observations(self, data: ObservedSequences) -> tuple[Doubles, Doubles]:
+        """Mean (T, m) and covariance (T, m, m) of each observation given those before it."""
         found = self.filter(data)
         P = found.predicted_root @ found.predicted_root.transpose(0, 2, 1)
         _, level = self.drives(data)
-        age = np.arange(len(data.Y)) - np.repeat(data.cuts[:-1], np.diff(data.cuts))
-        C = self.observation[np.minimum(age, len(self.observation) - 1)]
-        R = self.observation_covariance[np.minimum(age, len(self.observation_covariance) - 1)]
+        C = self.observation[np.minimum(data.age, len(self.observation) - 1)]
+        R = self.observation_covariance[np.minimum(data.age, len(self.observation_covariance) - 1)]
         return level + np.einsum("tmn,tn->tm", C, found.predicted_mean), C @ P @ C.transpose(0, 2, 1) + R
 
     def exchanged(self, name: str, value: Doubles) -> LinearSystem:
