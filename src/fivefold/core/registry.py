@@ -230,7 +230,7 @@ class Method:
             "missing values have to be filled first": not takes.missing,
             "categories have to be coded as numbers first": not takes.categories,
             f"time grows as rows ** {card.growth:g}": card.growth > 1,
-            "the order of the rows matters": card.order_dependent,
+            "the order of the rows matters": card.order_dependent or takes.sequence,
         }
         return tuple(text for text, holds in found.items() if holds)
 

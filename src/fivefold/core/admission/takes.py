@@ -23,6 +23,7 @@ class Takes:
     idle_classes: bool = False  # classes whose rows all have weight zero are among `classes_`, with probability zero
     inner: bool = False  # an inner estimator checks X itself: CSC matrices and arrays of more than two axes pass
     huge: bool = False  # numbers are only compared, so ones beyond MAX_BY_TYPECODE do no harm
+    sequence: bool = False  # rows are the steps of a sequence: what is said of one depends on those around it
     finite_later: bool = False  # the method itself calls `refuse_nonfinite` when its sums are not finite
 
     @property

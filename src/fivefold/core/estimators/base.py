@@ -150,6 +150,8 @@ def _wrap_row_method(method: Callable[..., T]) -> Callable[..., T]:
             with words_for_full_memory(self, X):
                 return to_library_of(method(self, X, *args, **options), X)
         if type(X) is not np.ndarray and (source := source_of(X)) is not None:
+            if self.takes.sequence:
+                raise chunks_error(self)
             if method.__name__ not in CHUNK_METHODS:
                 return method(self, X, *args, **options)
             check_is_fitted(self)

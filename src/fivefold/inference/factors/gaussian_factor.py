@@ -59,8 +59,8 @@ class GaussianFactor:
             raise ValueError(f"A factor names a variable twice: {self.variables}.")
         if self.precision.shape != (n, n) or self.shift.shape != (n,):
             raise ValueError(
-                f"A factor over the variables {self.variables} needs a precision of shape {(n, n)} and a shift of shape "
-                f"{(n,)}; got {self.precision.shape} and {self.shift.shape}."
+                f"A factor over the variables {self.variables} needs a precision of shape {(n, n)} and a shift of "
+                f"shape {(n,)}; got {self.precision.shape} and {self.shift.shape}."
             )
 
     @classmethod
@@ -218,8 +218,8 @@ def _cholesky(A: Doubles, variables: tuple[int, ...], name: str) -> tuple[Double
     """The lower Cholesky factor, scaled so that columns of different units do not matter; a singular A is refused."""
     scale = np.sqrt(np.diag(A).clip(0.0))
     refused = ValueError(
-        f"The {name} of the variables {variables} is singular, so that the factor has no finite integral over them. Add a "
-        "factor that says where they lie, or leave them in."
+        f"The {name} of the variables {variables} is singular, so that the factor has no finite integral over them. Add "
+        "a factor that says where they lie, or leave them in."
     )
     if not (np.isfinite(A).all() and (scale > 0).all()):
         raise refused

@@ -50,10 +50,10 @@ def copy_matrix(a, s, b, t, row, column):
 @jit(reference_counting=False)
 def same_entries_seen(seen, s, t):
     """Are the same entries of two rows observed?"""
+    different = 0
     for k in range(seen.shape[1]):
-        if seen[s, k] != seen[t, k]:
-            return False
-    return True
+        different += seen[s, k] != seen[t, k]
+    return different == 0
 
 
 @jit(fastmath=SUMS, reference_counting=False)
@@ -144,7 +144,9 @@ def smoother_gain(J, t, V, pivots):
 
 
 @jit(fastmath=SUMS, reference_counting=False)
-def run_filter(Y, seen, start, stop, A, drive, root_Q, C, level, root_R, x_p, S_p, x_f, S_f, log_prob, J, rest, U, V, z, pivots):
+def run_filter(
+    Y, seen, start, stop, A, drive, root_Q, C, level, root_R, x_p, S_p, x_f, S_f, log_prob, J, rest, U, V, z, pivots
+):
     """Filter the rows start..stop, one sequence; -1, or the row whose entries determine one another.
 
     Matrices have a leading axis, of length one where they stay the same; x_p and S_p hold the first prediction. J and
@@ -161,7 +163,7 @@ def run_filter(Y, seen, start, stop, A, drive, root_Q, C, level, root_R, x_p, S_
         if fixed and t > start:
             change = relative_change(S_p, t, t - 1)
             coarse = t if change > COARSE else coarse
-            settled = change <= ROUNDINGS and t - coarse <= QUICK_STEPS or change == 0.0
+            settled = (change <= ROUNDINGS and t - coarse <= QUICK_STEPS) or change == 0.0
             settled = settled and same_entries_seen(seen, t, t - 1)
         if not settled:
             p = observe(U, C, c, root_R, r, S_p, t, seen, pivots)
@@ -204,7 +206,7 @@ def run_smoother(start, stop, x_p, x, S, J, rest, W, pivots):
         if back > 0:
             change = relative_change(S, t + 1, t + 2)
             coarse = back if change > COARSE else coarse
-            quick = change <= ROUNDINGS and back - coarse <= QUICK_STEPS or change == 0.0
+            quick = (change <= ROUNDINGS and back - coarse <= QUICK_STEPS) or change == 0.0
             if quick and relative_change(J, t, t + 1) == 0.0 and relative_change(rest, t, t + 1) == 0.0:
                 copy_matrix(S, t, S, t + 1, 0, 0)
                 continue

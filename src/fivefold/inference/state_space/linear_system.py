@@ -34,7 +34,9 @@ class ObservedSequences:
     controls: Doubles  # (T, k) inputs u_t; k may be zero
 
     @classmethod
-    def of(cls, Y: Doubles, lengths: tuple[int, ...] | None = None, controls: Doubles | None = None) -> ObservedSequences:
+    def of(
+        cls, Y: Doubles, lengths: tuple[int, ...] | None = None, controls: Doubles | None = None
+    ) -> ObservedSequences:
         """Rows as sequences of these lengths, or as a single one."""
         ends = np.cumsum(lengths) if lengths is not None else [len(Y)]
         return cls(Y, (0, *map(int, ends)), np.empty((len(Y), 0)) if controls is None else controls)
@@ -131,8 +133,8 @@ class LinearSystem:
             )  # fmt: skip
             if bad >= 0:
                 raise ValueError(
-                    f"the observed entries of row {bad} determine one another: their covariance given the rows before is "
-                    "singular. Add a small number to the diagonal of observation_covariance"
+                    f"the observed entries of row {bad} determine one another: their covariance given the rows before "
+                    "is singular. Add a small number to the diagonal of observation_covariance"
                 )
 
         _for_each_sequence(work, data.cuts)
@@ -151,7 +153,9 @@ class LinearSystem:
         squares_in_place(S, np.empty((n, n)))
         return SmoothedStates(x, S, found.gain, found.rest, found.log_prob)
 
-    def sample(self, T: int, rng: Rng, controls: Doubles | None = None, start: Doubles | None = None) -> tuple[Doubles, Doubles]:
+    def sample(
+        self, T: int, rng: Rng, controls: Doubles | None = None, start: Doubles | None = None
+    ) -> tuple[Doubles, Doubles]:
         """States (T, n) and observations (T, m) of one sequence; from `start`, if given."""
         n, m = self.transition.shape[1], self.observation.shape[1]
         root_Q, root_R, root_P = self.roots
@@ -177,21 +181,27 @@ class LinearSystem:
 
     def exchanged(self, name: str, value: Doubles) -> LinearSystem:
         """With another value in place of what was learned, of the shape that users see."""
-        return replace(self, **{name: np.asarray(value, dtype=np.float64).reshape((-1, *getattr(self, name).shape[1:]))})
+        return replace(
+            self, **{name: np.asarray(value, dtype=np.float64).reshape((-1, *getattr(self, name).shape[1:]))}
+        )
 
 
 def covariance_roots(P: Doubles, name: str) -> Doubles:
     """S with S S' = P for each of a stack of covariances, singular ones too."""
     if not np.isfinite(P).all():
-        raise ValueError(f"{name} contains NaN or infinity. The system may grow without bound: give it smaller matrices")
+        raise ValueError(
+            f"{name} contains NaN or infinity. The system may grow without bound: give it smaller matrices"
+        )
     try:
-        return np.linalg.cholesky(P)
+        return np.asarray(np.linalg.cholesky(P), dtype=np.float64)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(P)
     if (values.min(axis=1) < -NEGATIVE_SHARE * np.abs(values).max(axis=1)).any():
-        raise ValueError(f"{name} is not a covariance: it has the eigenvalue {values.min():g}. Give a symmetric matrix "
-                         "without negative eigenvalues")
-    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        raise ValueError(
+            f"{name} is not a covariance: it has the eigenvalue {values.min():g}. Give a symmetric matrix "
+            "without negative eigenvalues"
+        )
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :], dtype=np.float64)
 
 
 def _for_each_sequence(work: object, cuts: tuple[int, ...]) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fivefold.core.types import Doubles, Indices, Weights
+from fivefold.core.types import Doubles, Indices, Mask, Weights
 from fivefold.inference.state_space.linear_system import LinearSystem, ObservedSequences, SmoothedStates
 
 # Parts that can be learned: names of fields of LinearSystem.
@@ -134,7 +134,9 @@ def check_free_parts(system: LinearSystem, free: frozenset[str]) -> None:
         noisy = len(getattr(system, covariance)) > 1
         for name in (*parts[:2], covariance):
             if name in free and (len(getattr(system, name)) > 1 or noisy):
-                raise ValueError(f"{name} cannot be learned while it, or the covariance of its noise, changes with time")
+                raise ValueError(
+                    f"{name} cannot be learned while it, or the covariance of its noise, changes with time"
+                )
 
 
 def _transition_moments(system: LinearSystem, data: ObservedSequences, smoothed: SmoothedStates) -> ResidualRegression:
@@ -171,7 +173,11 @@ def _observation_moments(system: LinearSystem, data: ObservedSequences, smoothed
             H[~o] = np.linalg.lstsq(R[np.ix_(o, o)], R[np.ix_(o, ~o)], rcond=None)[0].T
             W[np.ix_(~o, ~o)] = R[np.ix_(~o, ~o)] - H[~o] @ R[np.ix_(o, ~o)]
         x, P = smoothed.mean[rows], smoothed.covariance[rows]
-        E[rows] = (data.Y[rows][:, o] - level[rows][:, o] - np.einsum("toj,tj->to", np.broadcast_to(Ct, (len(rows), *Ct.shape[1:])), x)) @ H.T
+        E[rows] = (
+            data.Y[rows][:, o]
+            - level[rows][:, o]
+            - np.einsum("toj,tj->to", np.broadcast_to(Ct, (len(rows), *Ct.shape[1:])), x)
+        ) @ H.T
         if len(C) > 1:
             CP = Ct @ P
             sum_CP, sum_CPC = CP.sum(axis=0), _sum_of_products(CP, Ct)
@@ -185,7 +191,7 @@ def _observation_moments(system: LinearSystem, data: ObservedSequences, smoothed
     return ResidualRegression.of(E[known], smoothed.mean[known], data.controls[known], ee, ex, xx)
 
 
-def _patterns(data: ObservedSequences) -> list[tuple[Indices, Doubles]]:
+def _patterns(data: ObservedSequences) -> list[tuple[Indices, Mask]]:
     """Rows with the same observed entries, and which these are; rows without any are left out."""
     if data.seen.all():
         return [(np.arange(len(data.Y)), data.seen[0])]

@@ -1,0 +1,3 @@
+"""Models of sequences."""
+
+from fivefold.sequence.kalman_filter import KalmanFilter as KalmanFilter
