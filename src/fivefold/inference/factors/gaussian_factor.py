@@ -218,8 +218,8 @@ def _cholesky(A: Doubles, variables: tuple[int, ...], name: str) -> tuple[Double
     """The lower Cholesky factor, scaled so that columns of different units do not matter; a singular A is refused."""
     scale = np.sqrt(np.diag(A).clip(0.0))
     refused = ValueError(
-        f"The {name} of the variables {variables} is singular, so that the factor has no finite integral over them. Add "
-        "a factor that says where they lie, or leave them in."
+        f"The {name} of the variables {variables} is singular, so that the factor has no finite integral over them. "
+        "Add a factor that says where they lie, or leave them in."
     )
     if not (np.isfinite(A).all() and (scale > 0).all()):
         raise refused
