@@ -146,8 +146,8 @@ class KalmanFilter(Transformer):
     card = Card(
         applications=("denoising", "density estimation", "dimension reduction"),
         use="Tracks, sensors and other measurements in time, with gaps, whose course is smooth or follows known "
-        "mechanics; forecasts with their uncertainty. Not for jumps between regimes, which hidden Markov models describe, nor "
-        "for noise with heavy tails.",
+        "mechanics; forecasts with their uncertainty. Not for jumps between regimes, which hidden "
+        "Markov models describe, nor for noise with heavy tails.",
         steps=(
             "Predict the next state and its covariance from the last.",
             "Correct it by the observation, in proportion to what is uncertain.",
