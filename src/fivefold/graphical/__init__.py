@@ -3,6 +3,8 @@
 from fivefold.graphical.assignments import Assignment as Assignment
 from fivefold.graphical.bayesian_network import BayesianNetwork as BayesianNetwork
 from fivefold.graphical.factor_graph import FactorGraph as FactorGraph
+from fivefold.graphical.files.network_files import read_network as read_network
+from fivefold.graphical.files.network_files import write_network as write_network
 from fivefold.graphical.graphs.d_separation import active_path as active_path
 from fivefold.graphical.graphs.d_separation import bayes_ball as bayes_ball
 from fivefold.graphical.graphs.d_separation import d_separated as d_separated

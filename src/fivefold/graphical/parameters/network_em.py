@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fivefold.core.types import Codes, Doubles, Rng
+from fivefold.core.types import Codes, Doubles, Rng, Weights
 from fivefold.graphical.bayesian_network import BayesianNetwork
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
 from fivefold.graphical.parameters.table_counts import family_counts, tables_from_counts
@@ -42,7 +42,7 @@ class NetworkEM:
         none = tuple(np.zeros_like(table) for table in network.tables)
         return cls(network, prior if prior is not None else none, network.junction_tree, hard)
 
-    def expect(self, X: Codes, w: Doubles) -> tuple[tuple[Doubles, ...], float]:
+    def expect(self, X: Codes, w: Weights) -> tuple[tuple[Doubles, ...], float]:
         """Expected counts of every family with the prior's, and the log-likelihood plus the log prior."""
         network = self.network
         complete = (X != MISSING).all(axis=1)
@@ -60,14 +60,14 @@ class NetworkEM:
         tables = tables_from_counts(network.variables, network.graph, stats)
         return replace(self, network=BayesianNetwork(network.variables, network.parents, tables))
 
-    def _expected(self, X: Codes, w: Doubles, counts: list[Doubles]) -> float:
+    def _expected(self, X: Codes, w: Weights, counts: list[Doubles]) -> float:
         """Add the expected counts of incomplete rows; returns their log-likelihood."""
-        found = self.tree.load(self.network.factors()).calibrate_batch(X, weights=w)
+        found = self.tree.load(self.network.factors()).calibrate_batch(X, weights=np.asarray(w, dtype=np.float64))
         for i in range(len(counts)):
             counts[i] += found.expected(i).table
         return float(w @ found.log_partition)
 
-    def _complete_by_best(self, X: Codes, w: Doubles, counts: list[Doubles]) -> float:
+    def _complete_by_best(self, X: Codes, w: Weights, counts: list[Doubles]) -> float:
         """Add the counts of the most probable completions; returns their log-probability."""
         network, filled = self.network, X.copy()
         for row in filled:
