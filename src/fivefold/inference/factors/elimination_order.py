@@ -7,18 +7,28 @@ smallest width over all orders is the tree width. Finding it is NP-hard, so vari
     min_width   fewest neighbours, then fewest new edges
     weighted    smallest table: the product of the numbers of states of the variable and its neighbours
     auto        the cheaper of min_fill and weighted
-    exact       the smallest width, by dynamic programming over subsets, for at most 20 variables
+    exact       the cheapest order of the smallest width, by dynamic programming over subsets of at most 20 variables
 
 Kjaerulff (1990), Triangulation of graphs; Bodlaender et al. (2012), On exact algorithms for treewidth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from math import prod
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.inference.factors.elimination_order_loops import (
+    MIN_FILL,
+    MIN_WIDTH,
+    WEIGHTED,
+    exact_order,
+    greedy_order,
+)
 from fivefold.inference.factors.factor import Cards
 
 # Subsets of this many variables can be stepped through in about a second.
@@ -64,18 +74,11 @@ class Graph:
             neighbours[i] &= ~(1 << i)
         return cls(variables, [int(cards[v]) for v in variables], neighbours)
 
-    def copy(self) -> Graph:
-        """The same graph, to eliminate from."""
-        return Graph(self.variables, self.cards, list(self.neighbours))
-
-    def cells(self, mask: int) -> int:
-        """Cells of a table over these positions."""
-        return prod(self.cards[i] for i in bits(mask))
-
-    def fill(self, i: int) -> int:
-        """Edges that eliminating position i would add."""
-        around = self.neighbours[i]
-        return sum((around & ~self.neighbours[j]).bit_count() - 1 for j in bits(around)) // 2
+    def words(self) -> NDArray[np.uint64]:
+        """The neighbours as rows of 64-bit words."""
+        row_bytes = 8 * (len(self.variables) // 64 + 1)
+        rows = b"".join(mask.to_bytes(row_bytes, "little") for mask in self.neighbours)
+        return np.frombuffer(rows, dtype="<u8").astype(np.uint64).reshape(len(self.variables), row_bytes // 8)
 
     def eliminate(self, i: int) -> int:
         """Join the neighbours of position i and remove it; the neighbours."""
@@ -95,13 +98,7 @@ def bits(mask: int) -> list[int]:
     return found
 
 
-Score = Callable[[Graph, int], tuple[int, ...]]
-
-SCORES: dict[str, Score] = {
-    "min_fill": lambda graph, i: (graph.fill(i), graph.cells(graph.neighbours[i] | 1 << i)),
-    "min_width": lambda graph, i: (graph.neighbours[i].bit_count(), graph.fill(i)),
-    "weighted": lambda graph, i: (graph.cells(graph.neighbours[i] | 1 << i), graph.fill(i)),
-}
+METHODS = {"min_fill": MIN_FILL, "min_width": MIN_WIDTH, "weighted": WEIGHTED}
 
 
 def elimination_order(
@@ -118,15 +115,12 @@ def elimination_order(
     graph = Graph.of(scopes, cards, keep)
     free = [i for i, v in enumerate(graph.variables) if v not in set(keep)]
     if method == "auto":
-        orders = [_trace(graph.copy(), _greedy(graph.copy(), free, SCORES[name])) for name in ("min_fill", "weighted")]
-        return min(orders, key=lambda order: order.cost)
+        return min((_greedy(graph, free, name) for name in ("min_fill", "weighted")), key=lambda order: order.cost)
     if method == "exact":
-        chosen = _exact(graph, free)
-    elif method in SCORES:
-        chosen = _greedy(graph.copy(), free, SCORES[method])
-    else:
-        raise ValueError(f"method is one of {', '.join([*SCORES, 'auto', 'exact'])}; got {method!r}.")
-    return _trace(graph, chosen)
+        return _exact(graph, free)
+    if method not in METHODS:
+        raise ValueError(f"method is one of {', '.join([*METHODS, 'auto', 'exact'])}; got {method!r}.")
+    return _greedy(graph, free, method)
 
 
 def order_of(order: Iterable[int], scopes: Iterable[Sequence[int]], cards: Cards, keep: Sequence[int] = ()) -> Order:
@@ -136,7 +130,7 @@ def order_of(order: Iterable[int], scopes: Iterable[Sequence[int]], cards: Cards
     order = tuple(order)
     if sorted(order) != sorted(set(graph.variables) - set(keep)):
         raise ValueError("An elimination order names every variable that is not kept, once.")
-    return _trace(graph, [position[v] for v in order])
+    return _described(graph, [(position[v], *bits(graph.eliminate(position[v]))) for v in order])
 
 
 def check_memory(order: Order, cells: int, memory: float = DEFAULT_MEMORY) -> None:
@@ -153,85 +147,45 @@ def _brief(number: int) -> str:
     return f"{number:,}" if number < 10**12 else f"10^{len(str(number)) - 1}"
 
 
-def _greedy(graph: Graph, free: list[int], score: Score) -> list[int]:
+def _greedy(graph: Graph, free: list[int], method: str) -> Order:
     """Eliminate the variable of the smallest score, again and again; ties go to the smallest variable."""
-    current = {i: score(graph, i) for i in free}
-    heap = [(value, i) for i, value in current.items()]
-    heapify(heap)
-    order = []
-    while current:
-        value, i = heappop(heap)
-        if current.get(i) != value:
-            continue  # an older score of this variable
-        del current[i]
-        order.append(i)
-        around = graph.eliminate(i)
-        touched = around
-        for j in bits(around):
-            touched |= graph.neighbours[j]
-        for j in bits(touched):
-            if j in current and (value := score(graph, j)) != current[j]:
-                current[j] = value
-                heappush(heap, (value, j))
-    return order
-
-
-def _trace(graph: Graph, order: Sequence[int]) -> Order:
-    """What the order costs: its cliques and their tables; what is kept is one table at the end."""
-    cliques = []
-    left = (1 << len(graph.variables)) - 1
-    for i in order:
-        cliques.append((i, *bits(graph.eliminate(i))))
-        left &= ~(1 << i)
-    sizes = [prod(graph.cards[i] for i in clique) for clique in cliques] + [graph.cells(left)]
-    widest = max([len(clique) for clique in cliques] + [left.bit_count()])
-    return Order(
-        order=tuple(graph.variables[i] for i in order),
-        width=max(widest - 1, 0),
-        cost=sum(sizes),
-        largest=max(sizes),
-        cliques=tuple(tuple(graph.variables[i] for i in clique) for clique in cliques),
+    chosen = np.zeros(len(graph.variables), dtype=np.bool_)
+    chosen[free] = True
+    log_cards = np.log2(np.array(graph.cards, dtype=np.float64))
+    order, starts, members = greedy_order(graph.words(), log_cards, chosen, METHODS[method])
+    around = members.tolist()
+    return _described(
+        graph, [(i, *around[a:b]) for i, (a, b) in zip(order.tolist(), pairwise(starts.tolist()), strict=True)]
     )
 
 
-def _exact(graph: Graph, free: list[int]) -> list[int]:
-    """The order of smallest width, by dynamic programming over the sets of variables eliminated first.
-
-    After a set S is gone, eliminating i joins the variables that i reaches through S: their number depends on S, not on
-    the order within it. Sets are visited by size, and only those whose width is at most that of the greedy order.
-    """
-    if len(free) > MAX_EXACT_VARIABLES:
+def _exact(graph: Graph, free: list[int]) -> Order:
+    """The cheapest of the orders of smallest width."""
+    if len(free) > MAX_EXACT_VARIABLES or len(graph.variables) > 64:
         raise ValueError(
             f"The exact order steps through subsets of at most {MAX_EXACT_VARIABLES} variables; here are {len(free)}."
         )
-    greedy = _greedy(graph.copy(), free, SCORES["min_fill"])
-    bound = max((len(clique) - 1 for clique in _trace(graph.copy(), greedy).cliques), default=0)
-    layer: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
-    for _ in free:
-        following: dict[int, tuple[int, tuple[int, ...]]] = {}
-        for gone, (width, order) in layer.items():
-            for i in free:
-                if gone >> i & 1:
-                    continue
-                wider = max(width, _reach(graph, gone, i).bit_count())
-                if wider > bound:
-                    continue
-                after = gone | 1 << i
-                if after not in following or wider < following[after][0]:
-                    following[after] = (wider, (*order, i))
-        layer = following
-    return list(next(iter(layer.values()))[1]) if layer else greedy
+    best = _greedy(graph, free, "min_fill")
+    widest = max((len(clique) - 1 for clique in best.cliques), default=0)
+    neighbours, cards = graph.words()[:, 0].copy(), np.array(graph.cards, dtype=np.float64)
+    for limit in range(1, widest + 1):
+        order = exact_order(neighbours, cards, np.array(free, dtype=np.int64), limit)
+        if len(order) and order[0] >= 0:
+            scratch = Graph(graph.variables, graph.cards, list(graph.neighbours))
+            return _described(graph, [(i, *bits(scratch.eliminate(i))) for i in order.tolist()])
+    return best
 
 
-def _reach(graph: Graph, gone: int, i: int) -> int:
-    """Positions outside `gone` that i reaches by a path whose inner positions are all in `gone`."""
-    seen, ahead = 1 << i, graph.neighbours[i]
-    found = 0
-    while ahead := ahead & ~seen:
-        seen |= ahead
-        found |= ahead & ~gone
-        nxt = 0
-        for j in bits(ahead & gone):
-            nxt |= graph.neighbours[j]
-        ahead = nxt
-    return found
+def _described(graph: Graph, cliques: list[tuple[int, ...]]) -> Order:
+    """What the cliques of an order cost; the variables that are kept are one more table at the end."""
+    gone = {clique[0] for clique in cliques}
+    tables = [*cliques, tuple(i for i in range(len(graph.variables)) if i not in gone)]
+    sizes = [prod(graph.cards[i] for i in table) for table in tables]
+    named = tuple(tuple(graph.variables[i] for i in clique) for clique in cliques)
+    return Order(
+        order=tuple(clique[0] for clique in named),
+        width=max(len(table) for table in tables) - 1 if graph.variables else 0,
+        cost=sum(sizes),
+        largest=max(sizes),
+        cliques=named,
+    )
