@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import factors as oracle
 
+from fivefold.inference.factors.configurations import marginal_map, most_probable, top_configurations
 from fivefold.inference.factors.elimination_order import elimination_order
 from fivefold.inference.factors.enumeration import enumerate_joint
 from fivefold.inference.factors.factor import Factor
@@ -171,6 +172,34 @@ def test_calibration_in_logarithms_equals_the_scaled_one(case):
     for k in range(len(tree.tree.cliques)):
         of = slice(*tree.layout.starts[k : k + 2])
         np.testing.assert_allclose(cells[of], scaled.cells[of], rtol=1e-9, atol=1e-14)
+
+
+@given(factor_graphs(zeros=True), st.integers(1, 6))
+def test_the_best_configurations_are_those_of_enumeration(case, k):
+    factors, cards = case
+    found = top_configurations(factors, cards, k)
+    expected = [w for w in oracle.ranking(factors, cards)[:k] if w > 0]
+    np.testing.assert_allclose([np.exp(c.log_value) for c in found], expected, rtol=1e-10)
+    assert len({tuple(c.states.items()) for c in found}) == len(found)
+    for c in found:
+        assert list(c.states) == variables_of(factors)
+        at = [float(f.table[tuple(c.states[v] for v in f.variables)]) for f in factors]
+        assert np.prod(at) == pytest.approx(np.exp(c.log_value), rel=1e-10)
+    if not expected:
+        with pytest.raises(ValueError, match="positive probability"):
+            most_probable(factors, cards)
+
+
+@given(factor_graphs(), st.data())
+def test_marginal_map_equals_enumeration(case, data):
+    factors, cards = case
+    if variables := variables_of(factors):
+        maximised = data.draw(st.lists(st.sampled_from(variables), max_size=3, unique=True))
+        found = marginal_map(factors, maximised, cards)
+        assert found.log_value == pytest.approx(oracle.marginal_map(factors, cards, maximised), abs=1e-10)
+        assert set(found.states) == set(maximised)
+        table = oracle.marginal(factors, cards, maximised)
+        assert table[tuple(found.states[v] for v in maximised)] == pytest.approx(table.max(), rel=1e-10)
 
 
 @given(factor_graphs(), st.sampled_from(["min_fill", "min_width", "weighted"]))

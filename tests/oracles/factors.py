@@ -40,5 +40,11 @@ def ranking(factors, cards):
     return sorted((w for _, w in weights(factors, cards)), reverse=True)
 
 
+def marginal_map(factors, cards, maximised):
+    """The largest sum of products over the configurations of the other variables."""
+    table = marginal(factors, cards, maximised)
+    return log(table.max() * partition(factors, cards))
+
+
 def count(factors, cards):
     return sum(w != 0 for _, w in weights(factors, cards))

@@ -52,11 +52,17 @@ def eliminate(
         order = order_of(order, scopes, cards, keep)
     # A value of top-k is k numbers, and a product makes k * k of them first.
     check_memory(order, order.largest * getattr(semiring, "k", 1) ** 2, memory)
-    pool = lifted(pool, semiring)
-    for variable in order.order:
-        held = [f for f in pool if variable in f.variables]
-        pool = [f for f in pool if variable not in f.variables]
-        pool.append(product(held, semiring).eliminate(variable, semiring))
+    pool = sum_out(lifted(pool, semiring), order.order, semiring)
     held_now = {v for f in pool for v in f.variables}
     pool += [constant((v,), cards, semiring) for v in keep if v not in held_now]
     return product(pool, semiring).transpose(keep)
+
+
+def sum_out(factors: Iterable[Factor], variables: Iterable[int], semiring: Semiring) -> list[Factor]:
+    """Factors whose product is that of `factors` summed over the variables, eliminated in this order."""
+    pool = list(factors)
+    for variable in variables:
+        held = [f for f in pool if variable in f.variables]
+        pool = [f for f in pool if variable not in f.variables]
+        pool.append(product(held, semiring).eliminate(variable, semiring))
+    return pool
