@@ -22,7 +22,7 @@ from fivefold.core.types import Doubles, Indices
 from fivefold.inference.factors.elimination_order import DEFAULT_MEMORY, Order, check_memory, elimination_order
 from fivefold.inference.factors.factor import Cards, Factor, checked_cards
 from fivefold.inference.factors.semirings import LOG_SUM_EXP
-from fivefold.inference.factors.variable_elimination import sum_out
+from fivefold.inference.factors.variable_elimination import Pool, sum_out
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,13 @@ class Step:
 
 def _trace_back(logs: Sequence[Factor], order: Sequence[int], k: int) -> list[Configuration]:
     """Eliminate with pointers and follow them back for each of the k best."""
-    pool = [Ranked(Factor(f.variables, f.table[..., None]), None) for f in logs]
+    tables: Pool[Ranked] = Pool()
+    for factor in logs:
+        tables.add(Ranked(Factor(factor.variables, factor.table[..., None]), None), factor.variables)
     for variable in order:
-        held = [r for r in pool if variable in r.factor.variables]
-        pool = [r for r in pool if variable not in r.factor.variables]
-        pool.append(_eliminated(held, variable, k))
+        ranked = _eliminated(tables.take(variable), variable, k)
+        tables.add(ranked, ranked.factor.variables)
+    pool = tables.left()
     final = _product(pool, (), k)
     found = []
     for rank, value in enumerate(final[0]):

@@ -11,6 +11,7 @@ Zhang & Poole (1994); Dechter (1999), Bucket elimination.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Generic, TypeVar
 
 from fivefold.inference.factors.elimination_order import (
     DEFAULT_MEMORY,
@@ -21,6 +22,8 @@ from fivefold.inference.factors.elimination_order import (
 )
 from fivefold.inference.factors.factor import Cards, Factor, checked_cards, constant, lifted, product
 from fivefold.inference.factors.semirings import SUM_PRODUCT, Semiring
+
+T = TypeVar("T")
 
 
 def eliminate(
@@ -60,9 +63,38 @@ def eliminate(
 
 def sum_out(factors: Iterable[Factor], variables: Iterable[int], semiring: Semiring) -> list[Factor]:
     """Factors whose product is that of `factors` summed over the variables, eliminated in this order."""
-    pool = list(factors)
+    pool: Pool[Factor] = Pool()
+    for factor in factors:
+        pool.add(factor, factor.variables)
     for variable in variables:
-        held = [f for f in pool if variable in f.variables]
-        pool = [f for f in pool if variable not in f.variables]
-        pool.append(product(held, semiring).eliminate(variable, semiring))
-    return pool
+        message = product(pool.take(variable), semiring).eliminate(variable, semiring)
+        pool.add(message, message.variables)
+    return pool.left()
+
+
+class Pool(Generic[T]):
+    """Tables by the variables that they hold, so that a step of elimination finds its own at once."""
+
+    def __init__(self) -> None:
+        self.items: dict[int, tuple[T, tuple[int, ...]]] = {}
+        self.holding: dict[int, dict[int, None]] = {}  # numbers of items, in the order in which they came
+        self.count = 0
+
+    def add(self, item: T, variables: tuple[int, ...]) -> None:
+        self.items[self.count] = item, variables
+        for v in variables:
+            self.holding.setdefault(v, {})[self.count] = None
+        self.count += 1
+
+    def take(self, variable: int) -> list[T]:
+        """Remove and return what holds a variable."""
+        taken = []
+        for number in list(self.holding.get(variable, ())):
+            item, variables = self.items.pop(number)
+            for v in variables:
+                del self.holding[v][number]
+            taken.append(item)
+        return taken
+
+    def left(self) -> list[T]:
+        return [item for item, _ in self.items.values()]
