@@ -1,0 +1,285 @@
+"""Loopy belief propagation: messages on a factor graph with cycles, until they stop changing.
+
+On a tree the beliefs are the marginals, and the Bethe partition function is the partition function. With cycles both
+are approximations: messages may go on changing (the report says so; damping helps), and where they stop the beliefs
+are a stationary point of the Bethe free energy
+
+    F = sum_f sum b_f log(b_f / factor_f) + sum_i (1 - degree_i) sum b_i log b_i,     log Z is about -F
+
+Order of messages: "flooding" (all at once, on all cores), "sequential" (factors as they are given, then backwards, and
+so on), "random" (an order per pass, drawn by the seed), "residual" (the message that would change most is next; a pass
+is as many messages as the graph has). `damping` keeps this share of the old message in the new one.
+
+Pearl (1988); Yedidia, Freeman & Weiss (2005); Elidan, McGraw & Koller (2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order
+
+from fivefold.core.parallel import run_team, team_size
+from fivefold.core.types import Codes, Doubles, Indices
+from fivefold.inference.approximate.factor_arrays import POTTS, FactorGraph, factor_graph
+from fivefold.inference.approximate.message_loops import (
+    BELIEFS,
+    DIVIDE,
+    FLOOD,
+    IN_ORDER,
+    PRODUCT,
+    MessageState,
+    decode_states,
+    factor_belief,
+    log_partition_of_messages,
+    run_pass,
+)
+from fivefold.inference.approximate.message_semiring_loops import LogSum, MaxSum, Semiring, SumProduct
+from fivefold.inference.approximate.residual_loops import ResidualState, prepare_residuals, send_largest
+from fivefold.inference.factors.factor import Factor
+
+Schedule = Literal["flooding", "sequential", "random", "residual"]
+PART_MESSAGES = 2048  # messages per task of a pass: about 0.1 ms
+SECONDS_PER_MESSAGE, SECONDS_PER_CELL = 5e-8, 2e-9  # time of a pass: what decides how many threads pay
+LOG_DEGREE = 32  # factors around a variable from which products of messages may underflow, so logs are taken
+LOG_RANGE = 1e-60  # a positive value this far below the largest of its table, too
+
+
+@dataclass(frozen=True)
+class LoopyBeliefs:
+    """What messages said when they stopped, and why they stopped."""
+
+    marginals: tuple[Doubles, ...]  # one per variable; of max-product the largest is 1
+    passes: int
+    converged: bool
+    largest_change: float  # of a message, in the last pass
+    reason: str
+    changes: tuple[float, ...]  # the largest change of each pass
+    _graph: FactorGraph = field(repr=False)
+    _log_scale: float = field(repr=False)  # of what evidence and tables were divided by
+    _state: MessageState = field(repr=False)
+
+    @property
+    def messages_sent(self) -> int:
+        return self.passes * self._graph.n_messages
+
+    def marginal(self, variable: int) -> Doubles:
+        return self.marginals[variable]
+
+    def factor_marginal(self, number: int) -> Factor:
+        """The belief of a factor of the list."""
+        place, arrays = int(self._graph.places[number]), self._graph.arrays
+        if place < 0:
+            return Factor((-1 - place,), self.marginals[-1 - place])
+        belief = np.empty(arrays.table_sizes[place])
+        factor_belief(self._state, place, belief)
+        scope = arrays.slot_variables[arrays.slot_starts[place] : arrays.slot_starts[place + 1]]
+        shaped = belief if isinstance(self._state.ring, SumProduct) else np.exp(belief)
+        return Factor(tuple(map(int, scope)), shaped.reshape(arrays.cards[scope]))
+
+    @cached_property
+    def log_partition(self) -> float:
+        """-F, the log partition function of Bethe; of max-product the log of the largest product, exact on trees."""
+        return float(log_partition_of_messages(self._state)) + self._log_scale
+
+    @property
+    def bethe_free_energy(self) -> float:
+        return -self.log_partition
+
+    @cached_property
+    def assignment(self) -> Codes:
+        """The best state of each variable given those decided before it, the lowest state where several are best."""
+        return decode(self._graph, self._state)
+
+    def log_score(self, states: Codes) -> float:
+        """Log of the product of all factors at these states."""
+        return float(self._graph.log_score(states))
+
+
+def loopy_propagation(
+    factors: Sequence[Factor],
+    cards: Sequence[int],
+    evidence: Mapping[int, int] | None = None,
+    *,
+    maximum: bool = False,
+    schedule: Schedule = "flooding",
+    damping: float = 0.0,
+    tol: float = 1e-8,
+    max_passes: int = 500,
+    division: bool = False,
+    logs: bool | None = None,
+    seed: int = 0,
+) -> LoopyBeliefs:
+    """Beliefs of all variables by messages; `maximum` looks for the most probable states in place of marginals.
+
+    `logs` computes marginals from logs, by default where plain numbers may underflow. `division` divides beliefs by
+    messages, which gives the same messages.
+
+    Examples
+    --------
+    >>> agree = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> triangle = [Factor(pair, agree) for pair in ((0, 1), (1, 2), (0, 2))]
+    >>> beliefs = loopy_propagation([*triangle, Factor((0,), np.array([3.0, 1.0]))], (2, 2, 2))
+    >>> beliefs.converged, np.round(beliefs.marginal(1), 5)
+    (True, array([0.61315, 0.38685]))
+    """
+    graph = factor_graph(factors, cards, evidence)
+    return propagate(
+        graph,
+        maximum=maximum,
+        schedule=schedule,
+        damping=damping,
+        tol=tol,
+        max_passes=max_passes,
+        division=division,
+        logs=logs,
+        seed=seed,
+    )
+
+
+def propagate(
+    graph: FactorGraph,
+    *,
+    maximum: bool = False,
+    schedule: Schedule = "flooding",
+    damping: float = 0.0,
+    tol: float = 1e-8,
+    max_passes: int = 500,
+    division: bool = False,
+    logs: bool | None = None,
+    seed: int = 0,
+) -> LoopyBeliefs:
+    """`loopy_propagation` on a graph that is made."""
+    if schedule not in ("flooding", "sequential", "random", "residual"):
+        raise ValueError(f"schedule={schedule!r}: flooding, sequential, random or residual")
+    if not 0.0 <= damping < 1.0:
+        raise ValueError(f"damping={damping}: a share of the old message from 0 to below 1")
+    logs = needs_logs(graph) if logs is None else logs
+    ring = MaxSum(damping) if maximum else LogSum(damping) if logs else SumProduct(damping)
+    state, log_scale = _start(graph, ring, DIVIDE if division else PRODUCT)
+    changes: list[float] = []
+    if graph.n_messages:
+        changes = (
+            _residual_passes(state, tol, max_passes)
+            if schedule == "residual"
+            else _passes(state, schedule, tol, max_passes, seed)
+        )
+    run_team(run_pass, state, np.arange(0), BELIEFS, size=len(state.fresh))
+    last = changes[-1] if changes else 0.0
+    converged = last <= tol
+    reason = "messages no longer change" if converged else f"messages still change after {max_passes} passes"
+    beliefs = state.beliefs if isinstance(ring, SumProduct) else np.exp(state.beliefs)
+    _refuse_contradictions(graph, beliefs)
+    marginals = graph.per_variable(beliefs)
+    return LoopyBeliefs(marginals, len(changes), converged, last, reason, tuple(changes), graph, log_scale, state)
+
+
+def needs_logs(graph: FactorGraph) -> bool:
+    """May products of messages underflow?"""
+    arrays = graph.arrays
+    degrees = np.diff(arrays.variable_starts)
+    values = arrays.tables[arrays.tables > 0]
+    return bool(degrees.max(initial=0) > LOG_DEGREE or values.min(initial=1.0) < LOG_RANGE)
+
+
+def decode(graph: FactorGraph, state: MessageState) -> Codes:
+    """States of all variables, each the best given its neighbours that were decided before it."""
+    arrays = graph.arrays
+    states = np.zeros(len(arrays.cards), dtype=np.int64)
+    copies = {name: getattr(state, name).copy() for name in ("m", "v", "beliefs")}
+    decode_states(state._replace(**copies), _breadth_first(graph), states, np.zeros(len(states), dtype=bool))
+    return states
+
+
+def _passes(state: MessageState, schedule: Schedule, tol: float, max_passes: int, seed: int) -> list[float]:
+    """The largest change of each pass."""
+    changes, order, rng = list[float](), np.arange(len(state.graph.kinds)), np.random.default_rng(seed)
+    while len(changes) < max_passes and (not changes or changes[-1] > tol):
+        if schedule == "flooding":
+            changes.append(float(run_team(run_pass, state, order, FLOOD, size=len(state.fresh))))
+        else:
+            turn = rng.permutation(order) if schedule == "random" else order[:: 1 - 2 * (len(changes) % 2)].copy()
+            changes.append(float(run_team(run_pass, state, turn, IN_ORDER, size=1)))
+    return changes
+
+
+def _residual_passes(state: MessageState, tol: float, max_passes: int) -> list[float]:
+    count = len(state.graph.slot_variables)
+    queue = ResidualState(state, np.empty_like(state.m), np.zeros(count), *np.zeros((2, count), dtype=np.int64))
+    prepare_residuals(queue)
+    changes: list[float] = []
+    while len(changes) < max_passes and (not changes or changes[-1] > tol):
+        send_largest(queue, count, tol)
+        changes.append(float(queue.distance.max()))
+    return changes
+
+
+def _start(graph: FactorGraph, ring: Semiring, way: int) -> tuple[MessageState, float]:
+    """Messages that say nothing yet, and the log of what tables and evidence were divided by for them."""
+    arrays = graph.arrays
+    tops = np.maximum.reduceat(arrays.evidence, arrays.state_starts[:-1]) if len(arrays.cards) else np.empty(0)
+    if (tops <= 0).any():
+        raise ValueError(f"variable {int(np.argmin(tops))}: its evidence allows none of its states")
+    evidence, tables = arrays.evidence / np.repeat(tops, arrays.cards), arrays.tables
+    slot_cards = np.diff(arrays.message_starts)
+    m = np.repeat(1.0 / slot_cards, slot_cards)
+    if not isinstance(ring, SumProduct):
+        with np.errstate(divide="ignore"):
+            evidence, tables = np.log(evidence), np.log(tables)
+        m = np.zeros_like(m) if isinstance(ring, MaxSum) else np.log(m)
+    parts = max(1, len(slot_cards) // PART_MESSAGES)
+    cells = float((np.where(arrays.kinds == POTTS, 2.0, arrays.table_sizes)[arrays.slot_factors]).sum())
+    size = min(parts, team_size(cells * SECONDS_PER_CELL + len(slot_cards) * SECONDS_PER_MESSAGE))
+    state = MessageState(
+        ring,
+        arrays,
+        evidence,
+        tables,
+        m,
+        v=m.copy(),
+        beliefs=evidence.copy(),
+        fresh=np.empty((size, int(arrays.cards.max(initial=1)))),
+        moves=np.zeros(parts),
+        variable_cuts=_cuts(arrays.variable_starts, parts),
+        factor_cuts=_cuts(arrays.slot_starts, parts),
+        way=way,
+    )
+    return state, graph.log_scale + float(np.log(tops).sum())
+
+
+def _cuts(starts: Indices, parts: int) -> Indices:
+    """Where parts of nearly equal numbers of slots begin and end."""
+    goals = np.linspace(0, starts[-1], parts + 1)
+    cuts = np.searchsorted(starts, goals)
+    cuts[0], cuts[-1] = 0, len(starts) - 1
+    return cuts.astype(np.int64)
+
+
+def _breadth_first(graph: FactorGraph) -> Indices:
+    """Variables in an order in which neighbours of those before come first, one component after the other."""
+    arrays = graph.arrays
+    n, m = len(arrays.cards), len(arrays.kinds)
+    pairs = (arrays.slot_variables, n + arrays.slot_factors)
+    links = coo_array((np.ones(len(pairs[0])), pairs), shape=(n + m, n + m)).tocsr()
+    seen, order = np.zeros(n, dtype=bool), list[Indices]()
+    for root in range(n):
+        if not seen[root]:
+            found = breadth_first_order(links, root, directed=False, return_predecessors=False)
+            order.append(found[found < n])
+            seen[order[-1]] = True
+    return np.concatenate(order).astype(np.int64) if order else np.empty(0, dtype=np.int64)
+
+
+def _refuse_contradictions(graph: FactorGraph, beliefs: Doubles) -> None:
+    starts = graph.arrays.state_starts
+    mass = np.add.reduceat(beliefs, starts[:-1]) if len(starts) > 1 else np.ones(1)
+    if not (mass > 0).all():
+        variable = int(np.argmin(mass > 0))
+        raise ValueError(
+            f"the evidence has probability zero: factors around variable {variable} allow none of its states"
+        )
