@@ -11,6 +11,9 @@ from fivefold.graphical.graphs.d_separation import d_separated as d_separated
 from fivefold.graphical.graphs.directed_graph import DirectedGraph as DirectedGraph
 from fivefold.graphical.graphs.partially_directed_graph import PartiallyDirectedGraph as PartiallyDirectedGraph
 from fivefold.graphical.graphs.undirected_graph import UndirectedGraph as UndirectedGraph
+from fivefold.graphical.linear_gaussian_network import GaussianPosterior as GaussianPosterior
+from fivefold.graphical.linear_gaussian_network import LinearGaussian as LinearGaussian
+from fivefold.graphical.linear_gaussian_network import LinearGaussianNetwork as LinearGaussianNetwork
 from fivefold.graphical.markov_network import MarkovNetwork as MarkovNetwork
 from fivefold.graphical.parameters.canonical_tables import function_table as function_table
 from fivefold.graphical.parameters.canonical_tables import noisy_or as noisy_or
