@@ -36,6 +36,8 @@ def test_the_most_probable_states_are_those_of_the_joint_table(seed):
     joint = network.query(free, given, soft)
     best = network.most_probable_explanation(given, soft)
     assert best.states == joint.mode() and best.probability == pytest.approx(joint.table.max())
+    top = network.most_probable_explanations(3, given, soft)
+    assert [found.probability for found in top] == pytest.approx(np.sort(joint.table.ravel())[::-1][:3])
     some = (names[5], names[2])
     expected = network.query(some, given, soft)
     found = network.marginal_map(some, given, soft)

@@ -17,10 +17,10 @@ import numpy as np
 from fivefold.core.types import Doubles
 from fivefold.graphical.assignments import Assignment, assignment_text
 from fivefold.graphical.graphs.named_nodes import Nodes, StoredFields
-from fivefold.graphical.queries.most_probable import Explanation, best_states
-from fivefold.graphical.queries.posterior import Posterior, subset
+from fivefold.graphical.queries.posterior import Explanation, Posterior, subset
 from fivefold.graphical.queries.query_engines import ImpossibleEvidence, Via, log_marginal_table, with_evidence
 from fivefold.graphical.variables import Evidence, Likelihoods, State, Variables
+from fivefold.inference.factors.configurations import Configuration, marginal_map, top_configurations
 from fivefold.inference.factors.factor import Factor
 from fivefold.inference.factors.junction_tree import JunctionTree, LoadedTree
 
@@ -106,19 +106,32 @@ class DiscreteModel(StoredFields, ABC):
 
     def most_probable_explanation(self, given: Evidence | None = None, soft: Likelihoods | None = None) -> Explanation:
         """The most probable states of all variables that are not observed."""
-        return self.marginal_map(self.variables.nodes, given, soft)
+        return self.most_probable_explanations(1, given, soft)[0]
+
+    def most_probable_explanations(
+        self, k: int, given: Evidence | None = None, soft: Likelihoods | None = None
+    ) -> list[Explanation]:
+        """The k most probable joint states of all variables that are not observed; fewer if fewer are possible."""
+        codes, likelihoods = self.variables.codes_of(given), self.variables.likelihoods_of(soft)
+        found = top_configurations(with_evidence(self.factors(), codes, likelihoods), self.variables.cards, k)
+        if not found:
+            raise self._impossible(given, soft)
+        below = self.log_partition(given, soft)
+        return [self._explanation(each, below) for each in found]
 
     def marginal_map(self, ask: Nodes, given: Evidence | None = None, soft: Likelihoods | None = None) -> Explanation:
         """The most probable states of some variables together, with all others summed out."""
-        codes = self.variables.codes_of(given)
+        codes, likelihoods = self.variables.codes_of(given), self.variables.likelihoods_of(soft)
         asked = [i for i in self.variables.indices(ask) if i not in codes]
-        likelihoods = self.variables.likelihoods_of(soft)
-        factors = with_evidence(self.relevant_factors((*asked, *codes, *likelihoods)), codes, likelihoods)
-        best, log_score = best_states(factors, asked, self.variables.cards)
-        if log_score == -math.inf:
+        below = self.log_partition(given, soft)
+        if below == -math.inf:
             raise self._impossible(given, soft)
-        probability = math.exp(log_score - self.log_partition(given, soft))
-        return Explanation(self.variables.labels_of(best), probability, log_score)
+        factors = self.relevant_factors((*asked, *codes, *likelihoods))
+        found = marginal_map(with_evidence(factors, codes, likelihoods), asked, self.variables.cards)
+        return self._explanation(found, below)
+
+    def _explanation(self, found: Configuration, below: float) -> Explanation:
+        return Explanation(self.variables.labels_of(found.states), math.exp(found.log_value - below), found.log_value)
 
     @cached_property
     def junction_tree(self) -> JunctionTree:

@@ -19,9 +19,8 @@ from fivefold.core.types import Codes, Doubles, Rng, Weights
 from fivefold.graphical.bayesian_network import BayesianNetwork
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
 from fivefold.graphical.parameters.table_counts import family_counts, tables_from_counts
-from fivefold.graphical.queries.most_probable import best_states
-from fivefold.graphical.queries.query_engines import with_evidence
 from fivefold.graphical.variables import MISSING, Variables
+from fivefold.inference.factors.configurations import most_probable
 from fivefold.inference.factors.junction_tree import JunctionTree
 
 
@@ -72,8 +71,7 @@ class NetworkEM:
         network, filled = self.network, X.copy()
         for row in filled:
             evidence = {i: int(code) for i, code in enumerate(row) if code != MISSING}
-            open_ones = [i for i, code in enumerate(row) if code == MISSING]
-            best, _ = best_states(with_evidence(network.factors(), evidence, {}), open_ones, network.variables.cards)
+            best = most_probable(network.factors(), network.variables.cards, evidence).states
             for i, code in best.items():
                 row[i] = code
         for i, found in enumerate(family_counts(network.variables, network.graph, filled, w)):

@@ -80,6 +80,18 @@ class Posterior:
         return "\n".join([title, *(f"  {text:<{width}}  {p:.6g}" for text, p in rows)])
 
 
+@dataclass(frozen=True)
+class Explanation:
+    """States that together are most probable given the evidence."""
+
+    states: dict[str, State]
+    probability: float  # of these states given the evidence
+    log_score: float  # log of the product of the factors at these states, or of its sum over the other variables
+
+    def __getitem__(self, name: str) -> State:
+        return self.states[name]
+
+
 def subset(variables: Variables, indices: tuple[int, ...]) -> Variables:
     """Some of the variables, in this order."""
     return Variables(tuple(variables.nodes[i] for i in indices), tuple(variables.states[i] for i in indices))
