@@ -14,6 +14,7 @@ from fivefold.cli.commands.compare import compare
 from fivefold.cli.commands.evaluate import evaluate
 from fivefold.cli.commands.fit import fit
 from fivefold.cli.commands.guide import guide
+from fivefold.cli.commands.network import network
 from fivefold.cli.commands.predict import predict
 from fivefold.cli.commands.report import report
 from fivefold.cli.commands.study import study
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 for command in (study, guide, predict, fit, evaluate, card, report, compare):
     app.command()(with_refusals(command))
+app.add_typer(network, name="network")
 
 
 @app.callback(invoke_without_command=True)
