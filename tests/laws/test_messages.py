@@ -21,6 +21,7 @@ from fivefold.inference.factors.semirings import (
     SUM_PRODUCT,
     top_k,
 )
+from fivefold.inference.factors.tree_messages import FactorTree
 from fivefold.inference.factors.variable_elimination import eliminate
 
 
@@ -35,6 +36,23 @@ def factor_graphs(draw, zeros=False):
     if zeros:
         tables = [t * (rng.uniform(size=t.shape) < 0.7) for t in tables]
     return [Factor(tuple(scope), table) for scope, table in zip(scopes, tables, strict=True)], cards
+
+
+@st.composite
+def factor_trees(draw):
+    """Each factor shares at most one variable with those before it, so that the factor graph is a forest."""
+    cards: list[int] = []
+    scopes = []
+    for _ in range(draw(st.integers(1, 4))):
+        shared = [draw(st.integers(0, len(cards) - 1))] if cards and draw(st.booleans()) else []
+        new = draw(st.integers(0, 2))
+        scope = shared + list(range(len(cards), len(cards) + new))
+        cards += [draw(st.integers(1, 3)) for _ in range(new)]
+        scopes.append(draw(st.permutations(scope)))
+    rng = np.random.RandomState(draw(st.integers(0, 2**20)))
+    shapes = [[cards[v] for v in scope] for scope in scopes]
+    tables = [rng.uniform(0.1, 2.0, shape) * (rng.uniform(size=shape) < 0.9) for shape in shapes]
+    return [Factor(tuple(s), t) for s, t in zip(scopes, tables, strict=True)], cards
 
 
 def logs(factors, sign=1.0):
@@ -200,6 +218,34 @@ def test_marginal_map_equals_enumeration(case, data):
         assert set(found.states) == set(maximised)
         table = oracle.marginal(factors, cards, maximised)
         assert table[tuple(found.states[v] for v in maximised)] == pytest.approx(table.max(), rel=1e-10)
+
+
+@given(factor_trees(), st.data())
+def test_messages_on_trees_equal_enumeration(case, data):
+    factors, cards = case
+    variables = variables_of(factors)
+    observed = data.draw(st.lists(st.sampled_from(variables), max_size=2, unique=True)) if variables else []
+    evidence = {v: data.draw(st.integers(0, cards[v] - 1)) for v in observed}
+    tree = FactorTree(factors, cards)
+    schedule = tree.from_root(data.draw(st.sampled_from(variables))) if variables and data.draw(st.booleans()) else None
+    done = tree.pass_messages(evidence, schedule=schedule)
+    if oracle.partition(factors, cards, evidence) == 0:
+        with pytest.raises(ValueError, match="probability zero"):
+            done.log_partition()
+        return
+    assert done.log_partition() == pytest.approx(oracle.log_partition(factors, cards, evidence), abs=1e-10)
+    for v in variables:
+        expected = oracle.marginal(factors, cards, [v], evidence)
+        np.testing.assert_allclose(done.marginal(v), expected, rtol=1e-10, atol=1e-14)
+    for number, factor in enumerate(factors):
+        expected = oracle.marginal(factors, cards, factor.variables, evidence)
+        np.testing.assert_allclose(done.factor_marginal(number).table, expected, rtol=1e-10, atol=1e-14)
+    conditioned = [f.condition(evidence) for f in factors]
+    best = eliminate(conditioned, (), cards, MAX_PRODUCT).table
+    for semiring, tables in ((MAX_PRODUCT, factors), (MAX_SUM, logs(factors)), (MIN_SUM, logs(factors, -1.0))):
+        maxima = FactorTree(tables, cards).pass_messages(evidence, semiring).log_partition()
+        sign = -1.0 if semiring is MIN_SUM else 1.0
+        assert sign * maxima == pytest.approx(float(np.log(best)), abs=1e-10)
 
 
 @given(factor_graphs(), st.sampled_from(["min_fill", "min_width", "weighted"]))

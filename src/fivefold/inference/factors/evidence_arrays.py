@@ -25,7 +25,7 @@ def likelihoods(tree: JunctionTree, evidence: Sequence[Evidence]) -> tuple[Doubl
             if v not in tree.position:
                 raise ValueError(f"The evidence names variable {v}, which no factor has.")
             i = tree.position[v]
-            given[b, starts[i] : starts[i + 1]] = _likelihood(v, value, tree.cards[v])
+            given[b, starts[i] : starts[i + 1]] = state_likelihood(v, value, tree.cards[v])
             observed[b, i] = True
     return given, observed
 
@@ -50,7 +50,7 @@ def one_hot(tree: JunctionTree, codes: Codes) -> tuple[Doubles, Mask]:
     return given, observed
 
 
-def _likelihood(variable: int, seen: int | Doubles, states: int) -> Doubles:
+def state_likelihood(variable: int, seen: int | Doubles, states: int) -> Doubles:
     """The likelihood of each state: one-hot for an observed state."""
     if np.ndim(seen) == 0:
         state = int(seen)
