@@ -49,6 +49,7 @@ SIDEWAYS = {
     ("rank", "linear_model"): "a linear ranker is a linear model",
     ("rank", "svm"): "a ranker with kernels takes them as support vector machines do",
     ("rules", "tree"): "rules are read off trees, and share their guarantees",
+    ("sequence", "graphical"): "a dynamic Bayesian network is unrolled to a Bayesian network",
     ("svm", "linear_model"): "the linear SVM is a linear model",
     ("tree", "discriminant_analysis"): "splits and leaves by linear discriminants",
     ("tree", "linear_model"): "leaves with linear models",

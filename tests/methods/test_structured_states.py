@@ -113,11 +113,15 @@ def test_geometric_durations_are_an_ordinary_chain():
         np.exp(expected.log_partition), np.exp(log_likelihood(plain.chain(np.log(emission[:, symbols].T)))), rtol=1e-12
     )
     short = plain.chain_of_symbols(symbols[:6], np.log(emission))
-    np.testing.assert_allclose(np.exp(log_likelihood(short)), path_sum(plain.start, A, emission, symbols[:6]), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(log_likelihood(short)), path_sum(plain.start, A, emission, symbols[:6]), rtol=1e-12
+    )
 
 
 def test_paths_are_drawn_with_the_probabilities_of_the_chain():
-    chain = StateChain(np.array([0.2, 0.8, 0.0]), np.array([[0.1, 0.9, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]), tuple("abc"))
+    chain = StateChain(
+        np.array([0.2, 0.8, 0.0]), np.array([[0.1, 0.9, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]), tuple("abc")
+    )
     path = chain.sample(40_000, np.random.RandomState(0))
     counts = np.zeros((3, 3))
     np.add.at(counts, (path[:-1], path[1:]), 1)

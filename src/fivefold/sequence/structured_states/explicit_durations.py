@@ -34,8 +34,8 @@ def explicit_duration_chain(start: Doubles, transition: Doubles, duration: Doubl
     K = len(start)
     if transition.shape != (K, K) or duration.ndim != 2 or len(duration) != K:
         raise ValueError(
-            f"{K} states need transitions of the shape {(K, K)} and a row of durations each; got {transition.shape} and "
-            f"{duration.shape}"
+            f"{K} states need transitions of the shape {(K, K)} and a row of durations each; got {transition.shape} "
+            f"and {duration.shape}"
         )
     for name, table in (("start", start), ("transition", transition), ("duration", duration)):
         check_probabilities(table, name)

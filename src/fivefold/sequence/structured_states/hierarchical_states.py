@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.core.types import Doubles, Rng
+from fivefold.core.types import Codes, Doubles, Rng
 from fivefold.sequence.structured_states.state_chain import StateChain, check_cells, check_probabilities
 
 
@@ -62,7 +62,9 @@ class HierarchicalStates:
 
     def __post_init__(self) -> None:
         if not self.initial or len(self.initial) != len(self.transition):
-            raise ValueError(f"levels differ: {len(self.initial)} initial tables, {len(self.transition)} of transitions")
+            raise ValueError(
+                f"levels differ: {len(self.initial)} initial tables, {len(self.transition)} of transitions"
+            )
         shape = self.sizes
         for level, (first, step) in enumerate(zip(self.initial, self.transition, strict=True)):
             above = shape[: level + 1]
@@ -108,7 +110,7 @@ class HierarchicalStates:
         np.moveaxis(out, (-4, -2), (0, 1))[own, own] = np.moveaxis(diagonal[..., None, None] * stay, -3, 0)
         return out.reshape(*above, k, *rest, k, *rest)
 
-    def sample(self, T: int, rng: Rng) -> Doubles:
+    def sample(self, T: int, rng: Rng) -> Codes:
         """States of every level (T, levels), drawn level by level: the slow way, which `flatten` is checked with."""
         path = np.empty((T, len(self.sizes)), dtype=np.int64)
         for t in range(T):
@@ -151,7 +153,9 @@ class HierarchicalStates:
             body = _name("E", state) if last else _name("S", state)
             for j, p in enumerate(step[k]):
                 if last or j != k:
-                    yield Production(_name("R", state), (body, _name("R", (*above, j))), (1 - leave) * p / (1 if last else inner))
+                    yield Production(
+                        _name("R", state), (body, _name("R", (*above, j))), (1 - leave) * p / (1 if last else inner)
+                    )
             yield Production(_name("R", state), (body,), leave / (1 if last else inner))
             if not last:
                 yield from self._segments(state, inner, _name("S", state))

@@ -1,6 +1,6 @@
 """A Markov chain over labelled states, as the models with structured states are flattened to.
 
-    p(z_1 .. z_T) = start[z_1] prod_t transition[z_{t-1}, z_t]
+p(z_1 .. z_T) = start[z_1] prod_t transition[z_{t-1}, z_t]
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def check_cells(states: int, what: str) -> None:
     """Refuse a table of transitions that is too large, before it is made."""
     if states**2 > MAX_CELLS:
         raise ValueError(
-            f"{what} has {states:,} states, and a table of {states**2:.3g} transitions ({states**2 * 8 / 2**30:.1f} GiB). "
-            "Give it fewer states, or use an approximation"
+            f"{what} has {states:,} states, and a table of {states**2:.3g} transitions ({states**2 * 8 / 2**30:.1f} "
+            "GiB). Give it fewer states, or use an approximation"
         )
 
 
