@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import factors as oracle
 
+from fivefold.inference.factors.case_factor import CaseFactor
+from fivefold.inference.factors.clique_tree import check_junction_tree
 from fivefold.inference.factors.configurations import marginal_map, most_probable, top_configurations
 from fivefold.inference.factors.elimination_order import elimination_order
 from fivefold.inference.factors.enumeration import enumerate_joint
@@ -218,6 +220,25 @@ def test_marginal_map_equals_enumeration(case, data):
         assert set(found.states) == set(maximised)
         table = oracle.marginal(factors, cards, maximised)
         assert table[tuple(found.states[v] for v in maximised)] == pytest.approx(table.max(), rel=1e-10)
+
+
+@given(factor_graphs(zeros=True), st.sampled_from(["min_fill", "min_width", "max_split", "given"]), st.data())
+def test_the_case_factor_algorithm_equals_enumeration_and_induces_a_junction_tree(case, choose, data):
+    factors, cards = case
+    variables = variables_of(factors)
+    engine = CaseFactor(factors, cards, data.draw(st.permutations(variables)) if choose == "given" else choose)
+    observed = data.draw(st.lists(st.sampled_from(variables), max_size=2, unique=True)) if variables else []
+    evidence = {v: data.draw(st.integers(0, cards[v] - 1)) for v in observed}
+    expected = oracle.partition(factors, cards, evidence)
+    value, solved = engine.solve(evidence)
+    assert value == pytest.approx(expected, rel=1e-12)
+    assert engine.partition(semiring=COUNTING) == oracle.count(factors, cards)
+    assert engine.partition(semiring=MAX_PRODUCT) == pytest.approx(oracle.ranking(factors, cards)[0], rel=1e-12)
+    tree = engine.junction_tree()
+    check_junction_tree(tree, [f.variables for f in factors])
+    assert solved <= len(tree.cliques) * max(cards) ** (engine.width + 1)
+    if choose in ("min_fill", "min_width") and variables:
+        assert engine.width == elimination_order([f.variables for f in factors], cards, method=choose).width
 
 
 @given(factor_trees(), st.data())

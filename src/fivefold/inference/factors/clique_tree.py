@@ -95,6 +95,33 @@ def clique_tree(order: Order) -> CliqueTree:
     return CliqueTree(tuple(cliques) or ((),), tuple(parents) or (-1,), tuple(separators) or ((),))
 
 
+def tree_of_bags(bags: Sequence[Sequence[int]], edges: Iterable[tuple[int, int]]) -> CliqueTree:
+    """The tree with these bags of variables, joined as the edges say; a bag within a neighbour is merged into it."""
+    neighbours: dict[int, set[int]] = {k: set() for k in range(len(bags))}
+    for a, b in edges:
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    for k in range(len(bags)):
+        into = next((n for n in sorted(neighbours[k]) if set(bags[k]) <= set(bags[n])), None)
+        if into is not None:
+            for n in neighbours.pop(k):
+                neighbours[n].discard(k)
+                if n != into:
+                    neighbours[n].add(into)
+                    neighbours[into].add(n)
+    order, parents = [min(neighbours)], {min(neighbours): -1}
+    for k in order:
+        for n in sorted(neighbours[k]):
+            if n not in parents:
+                parents[n] = order.index(k)
+                order.append(n)
+    if len(order) < len(neighbours) or sum(map(len, neighbours.values())) != 2 * (len(order) - 1):
+        raise ValueError("These bags and edges are no tree: they have a cycle, or fall apart.")
+    cliques = tuple(tuple(bags[k]) for k in order)
+    separators = tuple(tuple(v for v in bags[k] if parents[k] >= 0 and v in cliques[parents[k]]) for k in order)
+    return CliqueTree(cliques, tuple(parents[k] for k in order), separators)
+
+
 def check_junction_tree(tree: CliqueTree, scopes: Iterable[Sequence[int]]) -> None:
     """Refuse a tree that does not cover a scope, or in which the cliques of a variable are not connected."""
     for scope in scopes:
