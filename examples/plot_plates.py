@@ -12,7 +12,7 @@ from fivefold.plot import network
 def draw():
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.6), layout="constrained")
     regression = DirectedGraph.from_edges([("α", "w"), ("w", "r"), ("x", "r"), ("β", "r")])
-    where = {"α": (0.0, 0.0), "w": (0.0, -1.0), "x": (1.0, -1.0), "β": (-1.0, -2.0), "r": (0.5, -2.0)}
+    where = {"α": (-0.5, 0.0), "w": (-0.5, -1.0), "x": (1.0, -1.0), "β": (-1.0, -2.0), "r": (0.5, -2.0)}
     network(regression, observed=["x", "r"], plates={"N": ["x", "r"]}, places=where, ax=left)
     mixture = DirectedGraph.from_edges([("π", "z"), ("z", "x"), ("μ, Σ", "x")])
     where = {"π": (0.0, 0.0), "z": (0.0, -1.0), "x": (0.0, -2.0), "μ, Σ": (1.4, -2.0)}

@@ -156,7 +156,9 @@ def show(
     if plot is not None:
         from fivefold.plot import network as draw
 
-        draw(model.graph, highlighted=blanket).figure.savefig(plot)
+        figure = draw(model.graph, highlighted=blanket).get_figure(root=True)
+        if figure is not None:
+            figure.savefig(plot)
     if as_json:
         edges = [list(model.graph.names(edge)) for edge in sorted(model.graph.edges)]
         if isinstance(model, BayesianNetwork):

@@ -88,10 +88,10 @@ def random_field(
     for i, (circle, dot) in enumerate(zip(at, dots, strict=True)):
         (link,) = ax.plot(*np.stack([circle, dot]).T, color=GREY, lw=1.1, zorder=1)
         link.set_gid(f"data:{i}")
-    ax.scatter(*at.T, s=260, facecolor="white", edgecolor=INK, zorder=2).set_gid("hidden")
-    ax.scatter(*dots.T, s=36, color=INK, zorder=2).set_gid("observed")
-    for label, place in zip(labels, at, strict=False):
-        ax.text(*place, str(label), ha="center", va="center", fontsize=8, color=INK, zorder=3)
+    ax.scatter(at[:, 0], at[:, 1], s=260, facecolor="white", edgecolor=INK, zorder=2).set_gid("hidden")
+    ax.scatter(dots[:, 0], dots[:, 1], s=36, color=INK, zorder=2).set_gid("observed")
+    for label, (x, y) in zip(labels, at, strict=False):
+        ax.text(x, y, str(label), ha="center", va="center", fontsize=8, color=INK, zorder=3)
     return ax
 
 

@@ -45,7 +45,7 @@ def network(
     `highlighted` is a node whose Markov blanket is coloured; edges of `path` are thick; `observed` nodes are grey.
     `plates` are labels, such as N, with the nodes that are repeated so many times. `places` moves nodes.
     """
-    drawn = graph.graph if hasattr(graph, "graph") else graph  # type: ignore[union-attr]
+    drawn = graph.graph if hasattr(graph, "graph") else graph
     if not isinstance(drawn, DirectedGraph | UndirectedGraph | PartiallyDirectedGraph):
         raise TypeError(f"a graph or a network is drawn; got a {type(graph).__name__}")
     place = dict(zip(drawn.nodes, map(tuple, _places(drawn).tolist()), strict=True)) | dict(places or {})
@@ -80,7 +80,9 @@ def draw_node(ax: Axes, label: str, place: Sequence[float], fill: str, shape: st
     """A label in an oval (`node`), or in a box (`box`)."""
     style = "round,pad=0.45,rounding_size=0.7" if shape == "node" else "square,pad=0.35"
     box = {"boxstyle": style, "facecolor": fill, "edgecolor": INK, "linewidth": 0.9}
-    drawn = ax.text(*place, label, ha="center", va="center", fontsize=NODE_SIZE, color=INK, bbox=box, zorder=2)
+    drawn = ax.text(
+        place[0], place[1], label, ha="center", va="center", fontsize=NODE_SIZE, color=INK, bbox=box, zorder=2
+    )
     drawn.set_gid(gid)
     return drawn
 
@@ -137,7 +139,13 @@ def _plate(ax: Axes, label: str, members: Doubles) -> None:
     margin = np.array([0.45, 0.38])
     low, high = members.min(axis=0) - margin, members.max(axis=0) + margin
     plate = FancyBboxPatch(
-        tuple(low), *(high - low), boxstyle="round,pad=0.0,rounding_size=0.08", fill=False, edgecolor=GREY, zorder=1
+        (low[0], low[1]),
+        high[0] - low[0],
+        high[1] - low[1],
+        boxstyle="round,pad=0.0,rounding_size=0.08",
+        fill=False,
+        edgecolor=GREY,
+        zorder=1,
     )
     plate.set_gid(f"plate:{label}")
     ax.add_patch(plate)
