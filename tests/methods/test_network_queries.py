@@ -146,3 +146,42 @@ def test_bad_potentials_are_refused_and_a_variable_without_factors_is_uniform():
     alone = MarkovNetwork.from_tables({("a",): [1, 3]}, {"a": (0, 1), "b": (0, 1, 2)})
     assert alone.query("b").table == pytest.approx(np.full(3, 1 / 3))
     assert alone.to_text() == "a -- (alone)\nb -- (alone)"
+
+
+@pytest.mark.parametrize(
+    ("via", "options", "atol"),
+    [
+        ("loopy", {}, 0.02),
+        ("mean_field", {}, 0.15),
+        ("gibbs", {"draws": 5000, "seed": 0}, 0.02),
+        ("likelihood_weighting", {"draws": 20_000, "random_state": 0}, 0.02),
+        ("rejection", {"draws": 40_000, "random_state": 0}, 0.02),
+    ],
+)
+def test_approximations_come_near_the_exact_answer(via, options, atol):
+    network = random_network(7)
+    names = network.variables.nodes
+    given, soft = {names[2]: 1}, {names[5]: np.linspace(0.5, 1.0, network.variables.cards[5])}
+    exact = network.query(names[0], given, soft)
+    found = network.query(names[0], given, soft, via=via, **options)
+    assert found.table == pytest.approx(exact.table, abs=atol) and found.table.sum() == pytest.approx(1)
+    if via in ("likelihood_weighting", "rejection"):
+        assert found.log_evidence == pytest.approx(exact.log_evidence, abs=0.05)
+    child = next(name for name in names if network.parents_of(name) and name not in given)
+    pair = tuple(name for name in (child, network.parents_of(child)[0]) if name not in given)
+    joint = network.query(pair, given, soft, via=via, **options)
+    assert joint.table == pytest.approx(network.query(pair, given, soft).table, abs=atol)
+
+
+def test_loopy_propagation_is_exact_on_a_tree_and_refuses_what_no_table_holds():
+    chain = FactorGraph.from_tables({("a",): [3, 1], ("a", "b"): AGREE, ("b", "c"): AGREE})
+    assert chain.query("c", via="loopy").table == pytest.approx(chain.query("c").table)
+    assert chain.query(("c", "b"), {"a": 1}, via="loopy").table == pytest.approx(
+        chain.query(("c", "b"), {"a": 1}).table
+    )
+    with pytest.raises(ValueError, match="several that one table of the model holds"):
+        chain.query(("a", "c"), via="loopy")
+    with pytest.raises(TypeError, match="via='exact' takes no options; got draws"):
+        chain.query("a", draws=10)
+    with pytest.raises(ValueError, match="via is one of"):
+        chain.query("a", via="magic")

@@ -25,6 +25,7 @@ from fivefold.graphical.assignments import assignment_text
 from fivefold.graphical.discrete_model import DiscreteModel
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
 from fivefold.graphical.variables import MISSING, Evidence, State, Variables
+from fivefold.inference.approximate.weighted_sampling import draw_rows
 from fivefold.inference.factors.factor import Factor
 
 SUM_TOLERANCE = 1e-6  # how far the sum of a row of a table may be from one
@@ -219,14 +220,3 @@ class BayesianNetwork(DiscreteModel):
             where = f"row {place}" if place else "its only row"
             total = f"sums to {values.sum():.6g}" if (values >= 0).all() else f"holds {values[~(values >= 0)][0]:.6g}"
             raise ValueError(f"table of {name!r}, {where}: {total}; probabilities are at least 0 and sum to 1")
-
-
-def draw_rows(table: Doubles, parent_codes: Codes, rng: Rng) -> Codes:
-    """A state per row of `parent_codes` (n, parents), drawn from the row of the table that these select."""
-    shape = table.shape[:-1]
-    row = np.ravel_multi_index(tuple(parent_codes.T), shape) if shape else np.zeros(len(parent_codes), dtype=np.intp)
-    limits = np.cumsum(table.reshape(-1, table.shape[-1]), axis=1)[:, :-1]  # of a row's states but the last
-    # A state of probability zero at the end must not be drawn where rounding leaves the sum of the others below one.
-    last = table.shape[-1] - 1 - (table.reshape(-1, table.shape[-1])[:, ::-1] > 0).argmax(axis=1)
-    draws = (rng.random_sample(len(row))[:, None] >= limits[row]).sum(axis=1)
-    return np.minimum(draws, last[row]).astype(np.int32)

@@ -11,18 +11,28 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 
 from fivefold.core.types import Doubles
 from fivefold.graphical.assignments import Assignment, assignment_text
 from fivefold.graphical.graphs.named_nodes import Nodes, StoredFields
+from fivefold.graphical.queries.approximate_queries import Approximation, approximate_answer
 from fivefold.graphical.queries.posterior import Explanation, Posterior, subset
-from fivefold.graphical.queries.query_engines import ImpossibleEvidence, Via, log_marginal_table, with_evidence
+from fivefold.graphical.queries.query_engines import (
+    ENGINES,
+    ExactEngine,
+    ImpossibleEvidence,
+    log_marginal_table,
+    with_evidence,
+)
 from fivefold.graphical.variables import Evidence, Likelihoods, State, Variables
 from fivefold.inference.factors.configurations import Configuration, marginal_map, top_configurations
 from fivefold.inference.factors.factor import Factor
 from fivefold.inference.factors.junction_tree import JunctionTree, LoadedTree
+
+Via: TypeAlias = ExactEngine | Approximation
 
 
 class DiscreteModel(StoredFields, ABC):
@@ -47,21 +57,38 @@ class DiscreteModel(StoredFields, ABC):
         return Assignment(self.variables, {**(states or {}), **more})
 
     def query(
-        self, ask: Nodes, given: Evidence | None = None, soft: Likelihoods | None = None, via: Via = "exact"
+        self,
+        ask: Nodes,
+        given: Evidence | None = None,
+        soft: Likelihoods | None = None,
+        via: Via = "exact",
+        **options: Any,
     ) -> Posterior:
         """P(ask | given), jointly if several variables are asked for.
 
-        `via` names the engine: "exact" (variable elimination), "junction_tree" or "enumeration".
+        `via` names the engine: "exact" (variable elimination), "junction_tree", "case_factor" or "enumeration"; or an
+        approximation, "loopy", "mean_field", "gibbs", "likelihood_weighting" or "rejection", whose `options` are those
+        of the functions in `fivefold.inference.approximate`, such as draws=10_000.
         """
         asked = self.variables.indices(ask)
         codes = self.variables.codes_of(given)
+        likelihoods = self.variables.likelihoods_of(soft)
         open_ones = tuple(i for i in asked if i not in codes)
-        log_table = self._log_table(open_ones, codes, self.variables.likelihoods_of(soft), via)
-        log_evidence = _log_sum(log_table)
-        if log_evidence == -math.inf:
-            raise self._impossible(given, soft)
-        table = np.exp(log_table - log_evidence)
-        table /= table.sum()
+        if via in get_args(Approximation) and open_ones:
+            engine = cast("Approximation", via)
+            cards = self.variables.cards
+            table, log_evidence = approximate_answer(
+                self.factors(), open_ones, cards, codes, likelihoods, engine, options
+            )
+        else:
+            if options:
+                raise TypeError(f"via={via!r} takes no options; got {', '.join(options)}")
+            log_table = self._log_table(open_ones, codes, likelihoods, via)
+            log_evidence = _log_sum(log_table)
+            if log_evidence == -math.inf:
+                raise self._impossible(given, soft)
+            table = np.exp(log_table - log_evidence)
+            table /= table.sum()
         for axis, i in enumerate(asked):  # what is known already has probability one
             if i in codes:
                 table = np.expand_dims(table, axis) * _point(axis, len(asked), self.variables.cards[i], codes[i])
@@ -146,8 +173,10 @@ class DiscreteModel(StoredFields, ABC):
     def _log_table(
         self, ask: tuple[int, ...], codes: dict[int, int], likelihoods: dict[int, Doubles], via: Via
     ) -> Doubles:
-        factors = self.relevant_factors((*ask, *codes, *likelihoods))
-        return log_marginal_table(with_evidence(factors, codes, likelihoods), ask, self.variables.cards, via)
+        if via not in ENGINES:
+            raise ValueError(f"via is one of {', '.join((*ENGINES, *get_args(Approximation)))}; got {via!r}")
+        factors = with_evidence(self.relevant_factors((*ask, *codes, *likelihoods)), codes, likelihoods)
+        return log_marginal_table(factors, ask, self.variables.cards, cast("ExactEngine", via))
 
     def _impossible(self, given: Evidence | None, soft: Likelihoods | None) -> ImpossibleEvidence:
         """The error that names the first observation which is impossible given those before it."""
