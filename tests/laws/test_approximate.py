@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.inference.approximate.chain_diagnostics import autocorrelation, effective_size, split_r_hat
-from fivefold.inference.approximate.factor_arrays import POTTS, factor_graph
+from fivefold.inference.approximate.factor_arrays import POTTS, flat_factors
 from fivefold.inference.approximate.gibbs_sampling import gibbs, gibbs_chain, iterated_modes, positivity
 from fivefold.inference.approximate.loopy_propagation import loopy_propagation
 from fivefold.inference.approximate.markov_chain import MarkovChain, total_variation
@@ -350,7 +350,7 @@ def test_all_draws_say_more_than_every_tenth_of_them():
 
 def test_conditional_modes_never_fall():
     factors, cards = random_network(np.random.RandomState(3), n=6, states=2)
-    graph = factor_graph(factors, cards)
+    graph = flat_factors(factors, cards)
     start = [0] * 6 if np.isfinite(graph.log_score(np.zeros(6, dtype=int))) else [1] * 6
     states, _ = iterated_modes(graph, start)
     assert graph.log_score(states) >= graph.log_score(np.array(start))
@@ -375,7 +375,7 @@ def grid_factors(side, K, seed):
 
 def test_the_number_of_threads_changes_no_byte(monkeypatch):
     factors, cards = grid_factors(60, 3, 0)
-    assert (factor_graph(factors, cards).arrays.kinds == POTTS).all()
+    assert (flat_factors(factors, cards).arrays.kinds == POTTS).all()
 
     def run(threads):
         monkeypatch.setenv("OMP_NUM_THREADS", str(threads))

@@ -3,6 +3,9 @@
 from fivefold.graphical.assignments import Assignment as Assignment
 from fivefold.graphical.bayesian_network import BayesianNetwork as BayesianNetwork
 from fivefold.graphical.factor_graph import FactorGraph as FactorGraph
+from fivefold.graphical.fields.image_restoration import restore_image as restore_image
+from fivefold.graphical.fields.image_segmentation import segment_image as segment_image
+from fivefold.graphical.fields.pairwise_field import PairwiseField as PairwiseField
 from fivefold.graphical.files.network_files import read_network as read_network
 from fivefold.graphical.files.network_files import write_network as write_network
 from fivefold.graphical.graphs.d_separation import active_path as active_path

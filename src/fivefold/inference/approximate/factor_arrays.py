@@ -2,8 +2,8 @@
 
 A slot is a place of a variable in the scope of a factor; a message goes along a slot, either way. Factors of one
 variable are multiplied into the evidence of that variable and have no slots. Factors may share a table, as all edges of
-a grid do, and a table with one value on its diagonal and another beside it (Potts) is kept as these two numbers. The
-largest value of a table is 1; what it was is in `log_scale`.
+a grid do, and a table with one value on its diagonal and another beside it (Potts) is kept as these two numbers. All
+values are logs, -inf for zero, so that energies of any size can be given.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class FactorArrays(NamedTuple):
 
     cards: Indices  # (n,) int64: states of each variable
     state_starts: Indices  # (n + 1,): where the states of a variable begin in arrays over all states
-    evidence: Doubles  # (states,): product of the factors of one variable
+    evidence: Doubles  # (states,): log of the product of the factors of one variable
     variable_starts: Indices  # (n + 1,): the slots of variable i are variable_slots[variable_starts[i] : ...[i + 1]]
     variable_slots: Indices  # (S,)
     kinds: Codes  # (m,) int64
@@ -36,23 +36,23 @@ class FactorArrays(NamedTuple):
     message_starts: Indices  # (S + 1,): where the message of a slot begins
     table_starts: Indices  # (m,)
     table_sizes: Indices  # (m,): cells of the whole table
-    tables: Doubles  # values of all tables; of a Potts table the one on its diagonal and the one beside it
+    tables: Doubles  # logs of all tables; of a Potts table the one on its diagonal and the one beside it
 
 
 @dataclass(frozen=True)
-class FactorGraph:
+class FlatFactors:
     """Arrays of a list of factors, and where each of them went."""
 
     arrays: FactorArrays
     places: Indices  # (factors,): which of the m factors it is, or -1 - variable where it is evidence of one variable
-    log_scale: float = 0.0  # log of what tables were divided by, and of the factors without a variable
+    log_scale: float = 0.0  # log of the product of the factors without a variable
 
     @property
     def n_messages(self) -> int:
         """Messages of one pass: from every factor to every variable of it."""
         return len(self.arrays.slot_variables)
 
-    def with_evidence(self, observed: Mapping[int, int]) -> FactorGraph:
+    def with_evidence(self, observed: Mapping[int, int]) -> FlatFactors:
         """The graph in which these variables have these states."""
         if not observed:
             return self
@@ -63,9 +63,9 @@ class FactorGraph:
                 raise ValueError(f"evidence: variable {variable} has no state {state}")
             own = evidence[arrays.state_starts[variable] : arrays.state_starts[variable + 1]]
             kept = own[state]
-            own[:] = 0.0
+            own[:] = -np.inf
             own[state] = kept
-        return FactorGraph(arrays._replace(evidence=evidence), self.places, self.log_scale)
+        return FlatFactors(arrays._replace(evidence=evidence), self.places, self.log_scale)
 
     def per_variable(self, values: Doubles) -> tuple[Doubles, ...]:
         """An array over all states, cut into variables."""
@@ -77,10 +77,8 @@ class FactorGraph:
 
 
 def log_score(arrays: FactorArrays, states: Codes) -> Doubles:
-    """Log of the product of all values at (..., n) states, as they are in the arrays."""
-    with np.errstate(divide="ignore"):
-        evidence, tables = np.log(arrays.evidence), np.log(arrays.tables)
-    total: Doubles = evidence[arrays.state_starts[:-1] + states].sum(axis=-1)
+    """Log of the product of the factors that have variables, at (..., n) states."""
+    total: Doubles = arrays.evidence[arrays.state_starts[:-1] + states].sum(axis=-1)
     if not len(arrays.kinds):
         return total
     at_slots = states[..., arrays.slot_variables]
@@ -88,44 +86,58 @@ def log_score(arrays: FactorArrays, states: Codes) -> Doubles:
     potts = arrays.kinds == POTTS
     first = arrays.slot_starts[:-1][potts]
     cells[..., potts] = at_slots[..., first] != at_slots[..., first + 1]
-    total = total + tables[arrays.table_starts + cells].sum(axis=-1)
+    total = total + arrays.tables[arrays.table_starts + cells].sum(axis=-1)
     return total
 
 
-def factor_graph(
+def scaled_evidence(flat: FlatFactors) -> Doubles:
+    """(states,) logs of the evidence, the largest of each variable 0; refused where nothing is possible."""
+    arrays = flat.arrays
+    tops = evidence_tops(flat)
+    if (tops == -np.inf).any():
+        raise ValueError(f"variable {int(np.argmin(tops))}: its evidence allows none of its states")
+    return arrays.evidence - np.repeat(tops, arrays.cards)
+
+
+def evidence_tops(flat: FlatFactors) -> Doubles:
+    """(n,) the largest log of the evidence of each variable."""
+    starts = flat.arrays.state_starts[:-1]
+    return np.maximum.reduceat(flat.arrays.evidence, starts) if len(starts) else np.empty(0)
+
+
+def flat_factors(
     factors: Sequence[Factor], cards: Sequence[int], evidence: Mapping[int, int] | None = None
-) -> FactorGraph:
+) -> FlatFactors:
     """The arrays of factors with plain values, zero or positive."""
     counts = np.asarray(cards, dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    values, log_scale = np.ones(starts[-1]), 0.0
+    values, log_scale = np.zeros(starts[-1]), 0.0
     places, scopes, kinds = np.empty(len(factors), dtype=np.int64), list[tuple[int, ...]](), list[int]()
-    pieces, table_starts, known, size = list[Doubles](), list[int](), dict[int, tuple[int, int, float]](), 0
+    pieces, table_starts, known, size = list[Doubles](), list[int](), dict[int, tuple[int, int]](), 0
     for number, factor in enumerate(factors):
-        table = _checked_table(number, factor, counts)
+        table = _log_table(number, factor, counts)
         if len(factor.variables) < 2:
             if factor.variables:
                 variable = factor.variables[0]
-                values[starts[variable] : starts[variable + 1]] *= table
+                values[starts[variable] : starts[variable + 1]] += table
                 places[number] = -1 - variable
             else:
-                log_scale += float(np.log(table)) if table > 0 else -np.inf
+                log_scale += float(table)
                 places[number] = -1
             continue
         places[number] = len(scopes)
         scopes.append(factor.variables)
         if id(factor.table) not in known:
             kind, cells = compact_table(table)
-            known[id(factor.table)] = size, kind, float(cells.max())
-            pieces.append(cells / cells.max())
+            known[id(factor.table)] = size, kind
+            pieces.append(cells)
             size += len(cells)
-        at, kind, top = known[id(factor.table)]
-        log_scale += np.log(top)
+        at, kind = known[id(factor.table)]
         table_starts.append(at)
         kinds.append(kind)
     tables = np.concatenate(pieces) if pieces else np.empty(0)
     arrays = arrays_of_scopes(counts, values, scopes, np.array(kinds, dtype=np.int64), np.array(table_starts), tables)
-    return FactorGraph(arrays, places, log_scale).with_evidence(evidence or {})
+    return FlatFactors(arrays, places, log_scale).with_evidence(evidence or {})
 
 
 def compact_table(table: Doubles) -> tuple[int, Doubles]:
@@ -183,7 +195,7 @@ def arrays_of_scopes(
     )
 
 
-def _checked_table(number: int, factor: Factor, cards: Indices) -> Doubles:
+def _log_table(number: int, factor: Factor, cards: Indices) -> Doubles:
     table = np.asarray(factor.table, dtype=np.float64)
     name = f"factor {number} over variables {factor.variables}"
     if any(not 0 <= v < len(cards) for v in factor.variables):
@@ -195,4 +207,5 @@ def _checked_table(number: int, factor: Factor, cards: Indices) -> Doubles:
         raise ValueError(f"{name}: values have to be finite, zero or positive")
     if not table.any():
         raise ValueError(f"{name}: all values are zero, so nothing is possible")
-    return table
+    with np.errstate(divide="ignore"):
+        return np.log(table)

@@ -7,17 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Doubles, Indices
+from fivefold.core.types import Indices
 from fivefold.inference.approximate.factor_arrays import POTTS, FactorArrays
 from fivefold.inference.approximate.random_loops import draw_index
 
 
 class Blocks(NamedTuple):
-    """Variables that are drawn together, block after block; tables and evidence are logs."""
+    """Variables that are drawn together, block after block."""
 
     graph: FactorArrays
-    log_evidence: Doubles  # (states,)
-    log_tables: Doubles
     starts: Indices  # (blocks + 1,)
     variables: Indices
     factor_starts: Indices  # (blocks + 1,): factors around each block
@@ -32,10 +30,10 @@ def log_value_at(blocks, factor, states):
     first, table = graph.slot_starts[factor], graph.table_starts[factor]
     if graph.kinds[factor] == POTTS:
         differ = states[graph.slot_variables[first]] != states[graph.slot_variables[first + 1]]
-        return blocks.log_tables[table + 1 if differ else table]
+        return blocks.graph.tables[table + 1 if differ else table]
     for slot in range(first, graph.slot_starts[factor + 1]):
         table += states[graph.slot_variables[slot]] * graph.strides[slot]
-    return blocks.log_tables[table]
+    return blocks.graph.tables[table]
 
 
 @jit(reference_counting=False, error_model="numpy")
@@ -47,7 +45,7 @@ def fill_log_weights(blocks, b, states, weights):
         total = 0.0
         for k in range(blocks.starts[b], blocks.starts[b + 1]):
             variable = blocks.variables[k]
-            total += blocks.log_evidence[graph.state_starts[variable] + states[variable]]
+            total += blocks.graph.evidence[graph.state_starts[variable] + states[variable]]
         for k in range(blocks.factor_starts[b], blocks.factor_starts[b + 1]):
             total += log_value_at(blocks, blocks.factors[k], states)
         weights[cell] = total
@@ -108,7 +106,7 @@ def climb(blocks, states, weights, max_rounds):
 def _log_score(blocks, states):
     total = 0.0
     for i in range(len(states)):
-        total += blocks.log_evidence[blocks.graph.state_starts[i] + states[i]]
+        total += blocks.graph.evidence[blocks.graph.state_starts[i] + states[i]]
     for factor in range(len(blocks.graph.kinds)):
         total += log_value_at(blocks, factor, states)
     return total

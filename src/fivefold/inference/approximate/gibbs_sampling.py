@@ -23,7 +23,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Codes, Doubles
 from fivefold.inference.approximate.chain_samples import ChainSamples
-from fivefold.inference.approximate.factor_arrays import FactorGraph, factor_graph
+from fivefold.inference.approximate.factor_arrays import FlatFactors, flat_factors
 from fivefold.inference.approximate.gibbs_loops import Blocks, climb, run_gibbs
 from fivefold.inference.approximate.markov_chain import MarkovChain
 from fivefold.inference.approximate.random_loops import generator_words
@@ -87,7 +87,7 @@ def gibbs(
     if found.regular is not True:
         warn(found.note)
     return sample_graph(
-        factor_graph(factors, cards, evidence),
+        flat_factors(factors, cards, evidence),
         observed=frozenset(evidence or {}),
         draws=draws,
         burn_in=burn_in,
@@ -101,7 +101,7 @@ def gibbs(
 
 
 def sample_graph(
-    graph: FactorGraph,
+    graph: FlatFactors,
     *,
     observed: frozenset[int] = frozenset(),
     draws: int = 1000,
@@ -152,7 +152,7 @@ def sample_graph(
     return GibbsSamples(states, log_scores + graph.log_scale, np.ones(chains), tuple(map(int, ids)), per_variable)
 
 
-def iterated_modes(graph: FactorGraph, initial: Sequence[int] | Codes, max_rounds: int = 1000) -> tuple[Codes, int]:
+def iterated_modes(graph: FlatFactors, initial: Sequence[int] | Codes, max_rounds: int = 1000) -> tuple[Codes, int]:
     """States after each variable was given its best one in turn until none changed, and the rounds that took.
 
     The product of the factors never falls; ties leave a variable as it is.
@@ -163,33 +163,30 @@ def iterated_modes(graph: FactorGraph, initial: Sequence[int] | Codes, max_round
     return states, int(rounds)
 
 
-def block_plan(graph: FactorGraph, free: Sequence[int], blocks: Sequence[Sequence[int]] | None) -> Blocks:
+def block_plan(graph: FlatFactors, free: Sequence[int], blocks: Sequence[Sequence[int]] | None) -> Blocks:
     """The variables that are free as blocks, those of no given block alone, with the factors around them."""
     arrays = graph.arrays
     chosen = [tuple(block) for block in blocks or ()]
     together = [v for block in chosen for v in block]
+    if not all(chosen):
+        raise ValueError("a block has at least one variable")
     if len(set(together)) < len(together) or not set(together) <= set(free):
         raise ValueError("blocks have to be disjoint sets of variables that are not observed")
-    chosen += [(v,) for v in sorted(set(free) - set(together))]
-    around = [
-        np.unique(arrays.slot_factors[np.concatenate([_slots(graph, v) for v in block])]) if block else np.empty(0, int)
-        for block in chosen
-    ]
+    alone = np.array(sorted(set(free) - set(together)), dtype=np.int64)
+    around = [np.unique(np.concatenate([_factors_around(graph, v) for v in block])) for block in chosen]
+    around += [_factors_around(graph, v) for v in alone]
     cells = [prod(int(arrays.cards[v]) for v in block) for block in chosen]
     if max(cells, default=1) > MAX_BLOCK_STATES:
         block = chosen[int(np.argmax(cells))]
         raise ValueError(f"the block {block} has {max(cells):,} joint states; at most {MAX_BLOCK_STATES:,} are weighed")
-    with np.errstate(divide="ignore"):
-        log_evidence, log_tables = np.log(arrays.evidence), np.log(arrays.tables)
+    lengths = [len(block) for block in chosen] + [1] * len(alone)
     return Blocks(
         arrays,
-        log_evidence,
-        log_tables,
-        _starts([len(block) for block in chosen]),
-        np.array([v for block in chosen for v in block], dtype=np.int64),
+        _starts(lengths),
+        np.concatenate([np.array(together, dtype=np.int64), alone]),
         _starts([len(found) for found in around]),
         np.concatenate([*around, np.empty(0)]).astype(np.int64),
-        np.array(cells, dtype=np.int64),
+        np.concatenate([np.array(cells, dtype=np.int64), arrays.cards[alone]]),
     )
 
 
@@ -225,7 +222,7 @@ def gibbs_chain(
     blocks: Sequence[Sequence[int]] | None = None,
 ) -> tuple[MarkovChain, Codes]:
     """The Markov chain of one round over all possible joint states, and these (count, n); for small models."""
-    graph = factor_graph(factors, cards, evidence)
+    graph = flat_factors(factors, cards, evidence)
     arrays = graph.arrays
     free = [i for i in range(len(arrays.cards)) if i not in (evidence or {})]
     count = prod(int(arrays.cards[i]) for i in free)
@@ -250,11 +247,11 @@ def gibbs_chain(
     return MarkovChain(whole / whole.sum(axis=1, keepdims=True), ["".join(map(str, row)) for row in states]), states
 
 
-def initial_states(graph: FactorGraph, chains: int, seed: int) -> Codes:
+def initial_states(graph: FlatFactors, chains: int, seed: int) -> Codes:
     """(chains, n) states that are possible: drawn at random where tables are positive, else the most probable found."""
     arrays = graph.arrays
     rng = np.random.default_rng(seed)
-    keys = np.where(arrays.evidence > 0, rng.random((chains, len(arrays.evidence))), -1.0)
+    keys = np.where(arrays.evidence > -np.inf, rng.random((chains, len(arrays.evidence))), -1.0)
     columns = [part.argmax(axis=1) for part in np.split(keys, arrays.state_starts[1:-1], axis=1)]
     states = np.stack(columns, axis=1).astype(np.int64)
     impossible = np.flatnonzero(np.asarray(graph.log_score(states)) == -np.inf)
@@ -268,7 +265,7 @@ def initial_states(graph: FactorGraph, chains: int, seed: int) -> Codes:
     return states
 
 
-def _given_states(graph: FactorGraph, initial: Sequence[int], chains: int) -> Codes:
+def _given_states(graph: FlatFactors, initial: Sequence[int], chains: int) -> Codes:
     states = np.broadcast_to(np.asarray(initial, dtype=np.int64), (chains, len(graph.arrays.cards))).copy()
     if ((states < 0) | (states >= graph.arrays.cards)).any():
         raise ValueError("initial: every variable needs one of its states, numbered from 0")
@@ -277,9 +274,10 @@ def _given_states(graph: FactorGraph, initial: Sequence[int], chains: int) -> Co
     return states
 
 
-def _slots(graph: FactorGraph, variable: int) -> Codes:
+def _factors_around(graph: FlatFactors, variable: int) -> Codes:
     arrays = graph.arrays
-    return arrays.variable_slots[arrays.variable_starts[variable] : arrays.variable_starts[variable + 1]]
+    slots = arrays.variable_slots[arrays.variable_starts[variable] : arrays.variable_starts[variable + 1]]
+    return arrays.slot_factors[slots]
 
 
 def _starts(lengths: Sequence[int]) -> Codes:

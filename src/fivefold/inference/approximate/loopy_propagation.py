@@ -26,7 +26,13 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from fivefold.core.parallel import run_team, team_size
 from fivefold.core.types import Codes, Doubles, Indices
-from fivefold.inference.approximate.factor_arrays import POTTS, FactorGraph, factor_graph
+from fivefold.inference.approximate.factor_arrays import (
+    POTTS,
+    FlatFactors,
+    evidence_tops,
+    flat_factors,
+    scaled_evidence,
+)
 from fivefold.inference.approximate.message_loops import (
     BELIEFS,
     DIVIDE,
@@ -47,7 +53,7 @@ Schedule = Literal["flooding", "sequential", "random", "residual"]
 PART_MESSAGES = 2048  # messages per task of a pass: about 0.1 ms
 SECONDS_PER_MESSAGE, SECONDS_PER_CELL = 5e-8, 2e-9  # time of a pass: what decides how many threads pay
 LOG_DEGREE = 32  # factors around a variable from which products of messages may underflow, so logs are taken
-LOG_RANGE = 1e-60  # a positive value this far below the largest of its table, too
+LOG_TABLE_RANGE, LOG_EVIDENCE_RANGE = 140.0, 460.0  # logs that differ by more (1e-60, 1e-200): too
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class LoopyBeliefs:
     largest_change: float  # of a message, in the last pass
     reason: str
     changes: tuple[float, ...]  # the largest change of each pass
-    _graph: FactorGraph = field(repr=False)
+    _graph: FlatFactors = field(repr=False)
     _log_scale: float = field(repr=False)  # of what evidence and tables were divided by
     _state: MessageState = field(repr=False)
 
@@ -128,7 +134,7 @@ def loopy_propagation(
     >>> beliefs.converged, np.round(beliefs.marginal(1), 5)
     (True, array([0.61315, 0.38685]))
     """
-    graph = factor_graph(factors, cards, evidence)
+    graph = flat_factors(factors, cards, evidence)
     return propagate(
         graph,
         maximum=maximum,
@@ -143,7 +149,7 @@ def loopy_propagation(
 
 
 def propagate(
-    graph: FactorGraph,
+    graph: FlatFactors,
     *,
     maximum: bool = False,
     schedule: Schedule = "flooding",
@@ -179,15 +185,18 @@ def propagate(
     return LoopyBeliefs(marginals, len(changes), converged, last, reason, tuple(changes), graph, log_scale, state)
 
 
-def needs_logs(graph: FactorGraph) -> bool:
+def needs_logs(graph: FlatFactors) -> bool:
     """May products of messages underflow?"""
     arrays = graph.arrays
     degrees = np.diff(arrays.variable_starts)
-    values = arrays.tables[arrays.tables > 0]
-    return bool(degrees.max(initial=0) > LOG_DEGREE or values.min(initial=1.0) < LOG_RANGE)
+    finite = arrays.tables[np.isfinite(arrays.tables)]
+    near = finite.max(initial=-np.inf) - finite.min(initial=np.inf)
+    spread = scaled_evidence(graph)
+    deep = spread[np.isfinite(spread)].min(initial=0.0)
+    return bool(degrees.max(initial=0) > LOG_DEGREE or near > LOG_TABLE_RANGE or deep < -LOG_EVIDENCE_RANGE)
 
 
-def decode(graph: FactorGraph, state: MessageState) -> Codes:
+def decode(graph: FlatFactors, state: MessageState) -> Codes:
     """States of all variables, each the best given its neighbours that were decided before it."""
     arrays = graph.arrays
     states = np.zeros(len(arrays.cards), dtype=np.int64)
@@ -219,18 +228,16 @@ def _residual_passes(state: MessageState, tol: float, max_passes: int) -> list[f
     return changes
 
 
-def _start(graph: FactorGraph, ring: Semiring, way: int) -> tuple[MessageState, float]:
+def _start(graph: FlatFactors, ring: Semiring, way: int) -> tuple[MessageState, float]:
     """Messages that say nothing yet, and the log of what tables and evidence were divided by for them."""
     arrays = graph.arrays
-    tops = np.maximum.reduceat(arrays.evidence, arrays.state_starts[:-1]) if len(arrays.cards) else np.empty(0)
-    if (tops <= 0).any():
-        raise ValueError(f"variable {int(np.argmin(tops))}: its evidence allows none of its states")
-    evidence, tables = arrays.evidence / np.repeat(tops, arrays.cards), arrays.tables
+    evidence, shift = scaled_evidence(graph), arrays.tables.max(initial=-np.inf)
+    tables = arrays.tables - shift  # one shift for all tables: those that are shared stay shared
     slot_cards = np.diff(arrays.message_starts)
     m = np.repeat(1.0 / slot_cards, slot_cards)
-    if not isinstance(ring, SumProduct):
-        with np.errstate(divide="ignore"):
-            evidence, tables = np.log(evidence), np.log(tables)
+    if isinstance(ring, SumProduct):
+        evidence, tables = np.exp(evidence), np.exp(tables)
+    else:
         m = np.zeros_like(m) if isinstance(ring, MaxSum) else np.log(m)
     parts = max(1, len(slot_cards) // PART_MESSAGES)
     cells = float((np.where(arrays.kinds == POTTS, 2.0, arrays.table_sizes)[arrays.slot_factors]).sum())
@@ -249,7 +256,8 @@ def _start(graph: FactorGraph, ring: Semiring, way: int) -> tuple[MessageState, 
         factor_cuts=_cuts(arrays.slot_starts, parts),
         way=way,
     )
-    return state, graph.log_scale + float(np.log(tops).sum())
+    scale = graph.log_scale + float(evidence_tops(graph).sum())
+    return state, scale + (len(arrays.kinds) * float(shift) if len(arrays.kinds) else 0.0)
 
 
 def _cuts(starts: Indices, parts: int) -> Indices:
@@ -260,7 +268,7 @@ def _cuts(starts: Indices, parts: int) -> Indices:
     return cuts.astype(np.int64)
 
 
-def _breadth_first(graph: FactorGraph) -> Indices:
+def _breadth_first(graph: FlatFactors) -> Indices:
     """Variables in an order in which neighbours of those before come first, one component after the other."""
     arrays = graph.arrays
     n, m = len(arrays.cards), len(arrays.kinds)
@@ -275,7 +283,7 @@ def _breadth_first(graph: FactorGraph) -> Indices:
     return np.concatenate(order).astype(np.int64) if order else np.empty(0, dtype=np.int64)
 
 
-def _refuse_contradictions(graph: FactorGraph, beliefs: Doubles) -> None:
+def _refuse_contradictions(graph: FlatFactors, beliefs: Doubles) -> None:
     starts = graph.arrays.state_starts
     mass = np.add.reduceat(beliefs, starts[:-1]) if len(starts) > 1 else np.ones(1)
     if not (mass > 0).all():

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fivefold.core.types import Doubles
-from fivefold.inference.approximate.factor_arrays import FactorGraph, factor_graph
+from fivefold.inference.approximate.factor_arrays import FlatFactors, flat_factors, scaled_evidence
 from fivefold.inference.approximate.mean_field_loops import ascend
 from fivefold.inference.approximate.message_loops import PRODUCT, MessageState
 from fivefold.inference.approximate.message_semiring_loops import Expectation
@@ -66,36 +66,31 @@ def mean_field(
     >>> fit.converged, bool(fit.bound < np.log(12))
     (True, True)
     """
-    graph = factor_graph(factors, cards, evidence)
+    graph = flat_factors(factors, cards, evidence)
     return fit_mean_field(graph, tol=tol, max_rounds=max_rounds, restarts=restarts, seed=seed)
 
 
 def fit_mean_field(
-    graph: FactorGraph, *, tol: float = 1e-9, max_rounds: int = 1000, restarts: int = 3, seed: int = 0
+    graph: FlatFactors, *, tol: float = 1e-9, max_rounds: int = 1000, restarts: int = 3, seed: int = 0
 ) -> VariationalFit:
     """`mean_field` on a graph that is made."""
     arrays, rng = graph.arrays, np.random.default_rng(seed)
-    possible = arrays.evidence > 0
-    tops = np.maximum.reduceat(arrays.evidence, arrays.state_starts[:-1])
-    if (tops <= 0).any():
-        raise ValueError(f"variable {int(np.argmin(tops))}: its evidence allows none of its states")
-    starts = [arrays.evidence, *(rng.exponential(size=len(possible)) * possible for _ in range(restarts))]
+    evidence, possible = np.exp(scaled_evidence(graph)), arrays.evidence > -np.inf
+    starts = [evidence, *(rng.exponential(size=len(possible)) * possible for _ in range(restarts))]
     found = [_ascend_from(graph, start, tol, max_rounds) for start in starts]
     return max(found, key=lambda fit: fit.bound)
 
 
-def _ascend_from(graph: FactorGraph, start: Doubles, tol: float, max_rounds: int) -> VariationalFit:
+def _ascend_from(graph: FlatFactors, start: Doubles, tol: float, max_rounds: int) -> VariationalFit:
     arrays = graph.arrays
     q = start / np.repeat(np.add.reduceat(start, arrays.state_starts[:-1]), arrays.cards)
-    with np.errstate(divide="ignore"):
-        evidence = np.log(arrays.evidence)
-        tables = np.maximum(np.log(arrays.tables), LOG_FLOOR)
+    tables = np.maximum(arrays.tables, arrays.tables.max(initial=0.0) + LOG_FLOOR)
     cuts = np.zeros(2, dtype=np.int64)
     slot_states = [np.arange(arrays.state_starts[v], arrays.state_starts[v + 1]) for v in arrays.slot_variables]
     v = q[np.concatenate(slot_states)] if slot_states else np.empty(0)
     fresh = np.empty((1, int(arrays.cards.max(initial=1))))
     state = MessageState(
-        Expectation(0.0), arrays, evidence, tables, v, v, q, fresh, np.zeros(1), cuts, cuts.copy(), PRODUCT
+        Expectation(0.0), arrays, arrays.evidence, tables, v, v, q, fresh, np.zeros(1), cuts, cuts.copy(), PRODUCT
     )
     free, bounds = np.arange(len(arrays.cards)), list[float]()
     while len(bounds) < max_rounds and (len(bounds) < 2 or bounds[-1] - bounds[-2] > tol * max(1.0, abs(bounds[-1]))):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivefold.core.types import Doubles, Rng
 from fivefold.inference.approximate.chain_samples import ChainSamples
-from fivefold.inference.approximate.factor_arrays import factor_graph
+from fivefold.inference.approximate.factor_arrays import flat_factors
 from fivefold.inference.approximate.gibbs_sampling import initial_states
 from fivefold.inference.approximate.markov_chain import MarkovChain
 from fivefold.inference.factors.factor import Factor
@@ -109,7 +109,7 @@ def metropolis_on_factors(
     **options: int,
 ) -> ChainSamples:
     """Single flips on the product of the factors given the evidence."""
-    graph = factor_graph(factors, cards, evidence)
+    graph = flat_factors(factors, cards, evidence)
     flips = SingleFlip(tuple(map(int, cards)), frozenset(evidence or {}))
     starts = initial_states(graph, chains, seed)
     return metropolis_hastings(lambda x: float(graph.log_score(x)), flips, starts, seed=seed, **options)

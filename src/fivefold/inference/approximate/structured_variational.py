@@ -20,7 +20,7 @@ import numpy as np
 from fivefold.core.types import Doubles
 from fivefold.inference.approximate.mean_field import LOG_FLOOR, VariationalFit
 from fivefold.inference.factors.factor import Factor
-from fivefold.inference.factors.junction_tree import Calibration, JunctionTree
+from fivefold.inference.factors.junction_tree import JunctionTree
 
 
 @dataclass
@@ -31,7 +31,6 @@ class _Block:
     tree: JunctionTree
     parts: dict[int, Doubles]  # by factor: probabilities of its variables in the block
     entropy: float
-    calibration: Calibration | None = None
 
 
 def structured_variational(

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Codes, Doubles, Rng
 from fivefold.inference.approximate.chain_samples import Estimate
-from fivefold.inference.approximate.factor_arrays import factor_graph
+from fivefold.inference.approximate.factor_arrays import flat_factors
 from fivefold.inference.factors.factor import Factor
 
 
@@ -144,7 +144,7 @@ def importance_sampling(
     random_state: int | Rng | None = 0,
 ) -> WeightedSamples:
     """Draws for any factors, from a proposal with a distribution per variable: beliefs of mean field or of messages."""
-    rng, graph = check_random_state(random_state), factor_graph(factors, cards, evidence)
+    rng, graph = check_random_state(random_state), flat_factors(factors, cards, evidence)
     states, log_q = np.zeros((draws, len(cards)), dtype=np.int32), np.zeros(draws)
     for variable, probabilities in enumerate(proposal):
         if variable in (evidence or {}):
