@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from oracles.linear_gaussian import joint_of_system, random_system
@@ -10,6 +11,7 @@ from fivefold.inference.em import em
 from fivefold.inference.state_space.linear_system import LinearSystem, ObservedSequences
 from fivefold.inference.state_space.steady_state import steady_state
 from fivefold.inference.state_space.system_learning import ALL_PARTS, LearnableSystem
+from fivefold.plot import state_track
 from fivefold.sequence import KalmanFilter
 
 CASES = [(1, 1, 0), (2, 3, 0), (3, 2, 2), (4, 1, 1)]  # states, columns, controls
@@ -227,3 +229,14 @@ def test_wrong_arguments_are_refused_in_words():
         KalmanFilter([[2.0]], [[0.0]]).steady_state()
     with pytest.raises(ValueError, match="changes? with time"):
         KalmanFilter(np.ones((3, 1, 1))).steady_state()
+
+
+def test_the_figure_shows_both_bands_and_the_smoother_is_never_wider():
+    model = KalmanFilter(transition_covariance=[[0.1]], observation_covariance=[[1.0]])
+    y = np.sin(np.arange(30.0))[:, None]
+    y[10:15] = np.nan
+    ax = state_track(model, y, truth=y[:, 0])
+    assert [line.get_label() for line in ax.lines] == ["filtered", "smoothed", "truth"]
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), model.smooth(y)[0][:, 0])
+    assert len(ax.collections) == 3  # two bands and the observations
+    plt.close(ax.figure)

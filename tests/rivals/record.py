@@ -2,7 +2,8 @@
 
     PYTHONPATH=tests:. python -m rivals.record
 
-writes the file anew, where statsmodels and osqp are installed; rows and settings are those of the tests.
+writes the file anew, where statsmodels, osqp, pykalman and filterpy are installed; rows and settings are those of the
+tests.
 """
 
 import json
@@ -108,11 +109,48 @@ def quadratic_programs():
     return found
 
 
+def kalman():
+    """Filtered and smoothed states, likelihood and learned parts by pykalman, and filtered states by filterpy."""
+    from filterpy.kalman import KalmanFilter as Plain
+    from pykalman import KalmanFilter
+    from rivals.test_rival_kalman import CASES, EM_VARS, problem
+
+    found = {}
+    for name, (n, m) in CASES.items():
+        given, y = problem(name)
+        masked, rival = np.ma.masked_invalid(y), KalmanFilter(**given)
+        plain = Plain(dim_x=n, dim_z=m)
+        plain.x, plain.P = given["initial_state_mean"][:, None], given["initial_state_covariance"]
+        plain.F, plain.H = given["transition_matrices"], given["observation_matrices"]
+        plain.Q, plain.R = given["transition_covariance"], given["observation_covariance"]
+        means, covariances = [], []
+        for t, row in enumerate(y):
+            if t:
+                plain.predict(u=given["transition_offsets"][:, None], B=np.eye(n))
+            plain.update(None if np.isnan(row).any() else (row - given["observation_offsets"])[:, None])
+            means.append(plain.x[:, 0].copy())
+            covariances.append(plain.P.copy())
+        found[name] = {
+            "filter": rival.filter(masked),
+            "smooth": rival.smooth(masked),
+            "loglikelihood": float(rival.loglikelihood(masked)),
+            "filterpy": [means, covariances],
+            "em": {},
+        }
+        for free, names in EM_VARS.items() if name == "track" else ():
+            fit = KalmanFilter(**given).em(masked, n_iter=3, em_vars=names)
+            found[name]["em"][free] = {key: getattr(fit, key) for key in given}
+    return found
+
+
 if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        parts = {part.__name__: part() for part in (glm, logistic, least_squares, quadratic_programs)}
-    made = {"versions": {name: version(name) for name in ("statsmodels", "osqp")}, "command": COMMAND}
+        parts = {part.__name__: part() for part in (glm, logistic, least_squares, quadratic_programs, kalman)}
+    made = {
+        "versions": {name: version(name) for name in ("statsmodels", "osqp", "pykalman", "filterpy")},
+        "command": COMMAND,
+    }
     lists = json.loads(json.dumps(parts, default=lambda array: array.tolist()))
     text = [f'"{part}": {{\n' + ",\n".join(f'"{case}": {json.dumps(v)}' for case, v in cases.items()) + "\n}"
             for part, cases in lists.items()]  # fmt: skip

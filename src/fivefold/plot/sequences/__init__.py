@@ -1,0 +1,1 @@
+"""Sequences in pictures: state_track.py."""
