@@ -18,6 +18,8 @@ from fivefold.graphical.linear_gaussian_network import GaussianPosterior as Gaus
 from fivefold.graphical.linear_gaussian_network import LinearGaussian as LinearGaussian
 from fivefold.graphical.linear_gaussian_network import LinearGaussianNetwork as LinearGaussianNetwork
 from fivefold.graphical.markov_network import MarkovNetwork as MarkovNetwork
+from fivefold.graphical.mixed_network import ConditionalGaussian as ConditionalGaussian
+from fivefold.graphical.mixed_network import MixedNetwork as MixedNetwork
 from fivefold.graphical.parameters.canonical_tables import function_table as function_table
 from fivefold.graphical.parameters.canonical_tables import noisy_or as noisy_or
 from fivefold.graphical.parameters.potential_fit import fit_potentials as fit_potentials
