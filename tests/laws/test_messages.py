@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import factors as oracle
 
+from fivefold.inference.factors.calibration.log_calibration import log_calibration
 from fivefold.inference.factors.case_factor import CaseFactor
 from fivefold.inference.factors.clique_tree import check_junction_tree
 from fivefold.inference.factors.configurations import marginal_map, most_probable, top_configurations
@@ -13,7 +14,6 @@ from fivefold.inference.factors.elimination_order import elimination_order
 from fivefold.inference.factors.enumeration import enumerate_joint
 from fivefold.inference.factors.factor import Factor
 from fivefold.inference.factors.junction_tree import JunctionTree
-from fivefold.inference.factors.log_calibration import log_calibration
 from fivefold.inference.factors.semirings import (
     COUNTING,
     LOG_SUM_EXP,
@@ -23,6 +23,7 @@ from fivefold.inference.factors.semirings import (
     SUM_PRODUCT,
     top_k,
 )
+from fivefold.inference.factors.sparse_factor import SparseFactor, eliminate_sparse
 from fivefold.inference.factors.tree_messages import FactorTree
 from fivefold.inference.factors.variable_elimination import eliminate
 
@@ -239,6 +240,27 @@ def test_the_case_factor_algorithm_equals_enumeration_and_induces_a_junction_tre
     assert solved <= len(tree.cliques) * max(cards) ** (engine.width + 1)
     if choose in ("min_fill", "min_width") and variables:
         assert engine.width == elimination_order([f.variables for f in factors], cards, method=choose).width
+
+
+@given(factor_graphs(zeros=True), st.data())
+def test_sparse_factors_equal_dense_ones(case, data):
+    factors, cards = case
+    variables = variables_of(factors)
+    keep = data.draw(st.lists(st.sampled_from(variables), max_size=2, unique=True)) if variables else []
+    left = [v for v in variables if v not in keep]
+    evidence = {v: cards[v] - 1 for v in (data.draw(st.lists(st.sampled_from(left), max_size=1)) if left else [])}
+    for semiring, tables in (
+        (SUM_PRODUCT, factors),
+        (MAX_PRODUCT, factors),
+        (LOG_SUM_EXP, logs(factors)),
+        (MIN_SUM, logs(factors, -1.0)),
+    ):
+        dense = eliminate([f.condition(evidence) for f in tables], keep, cards, semiring)
+        sparse = eliminate_sparse(
+            [SparseFactor.of(f, semiring).condition(evidence) for f in tables], keep, cards, semiring
+        )
+        assert sparse.variables == tuple(keep)
+        np.testing.assert_allclose(sparse.to_dense(semiring).table, dense.table, rtol=1e-10, atol=1e-12)
 
 
 @given(factor_trees(), st.data())

@@ -24,14 +24,14 @@ import numpy as np
 
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Codes, Doubles, Mask
-from fivefold.inference.factors.clique_beliefs import BatchCalibration, Calibration
-from fivefold.inference.factors.clique_layout import CliqueLayout, axis_orders, clique_layout, map_sums
-from fivefold.inference.factors.clique_loops import DONE, UNDERFLOW, calibrate_sets, load_factors
+from fivefold.inference.factors.calibration.clique_beliefs import BatchCalibration, Calibration
+from fivefold.inference.factors.calibration.clique_layout import CliqueLayout, axis_orders, clique_layout, map_sums
+from fivefold.inference.factors.calibration.clique_loops import DONE, UNDERFLOW, calibrate_sets, load_factors
+from fivefold.inference.factors.calibration.evidence_arrays import Evidence, likelihoods, one_hot
+from fivefold.inference.factors.calibration.log_calibration import log_calibration
 from fivefold.inference.factors.clique_tree import CliqueTree, check_junction_tree, clique_tree
 from fivefold.inference.factors.elimination_order import DEFAULT_MEMORY, check_memory, elimination_order
-from fivefold.inference.factors.evidence_arrays import Evidence, likelihoods, one_hot
 from fivefold.inference.factors.factor import Cards, Factor
-from fivefold.inference.factors.log_calibration import log_calibration
 
 # Evidence sets that one thread calibrates before it takes more.
 SETS_PER_PART = 256

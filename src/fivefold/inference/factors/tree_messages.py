@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fivefold.core.types import Doubles
-from fivefold.inference.factors.evidence_arrays import Evidence, state_likelihood
+from fivefold.inference.factors.calibration.evidence_arrays import Evidence, state_likelihood
 from fivefold.inference.factors.factor import Cards, Factor, checked_cards, product
 from fivefold.inference.factors.message_schedule import (
     downward_edges,

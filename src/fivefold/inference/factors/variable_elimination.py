@@ -11,6 +11,7 @@ Zhang & Poole (1994); Dechter (1999), Bucket elimination.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from fivefold.inference.factors.elimination_order import (
@@ -63,13 +64,60 @@ def eliminate(
 
 def sum_out(factors: Iterable[Factor], variables: Iterable[int], semiring: Semiring) -> list[Factor]:
     """Factors whose product is that of `factors` summed over the variables, eliminated in this order."""
-    pool: Pool[Factor] = Pool()
-    for factor in factors:
-        pool.add(factor, factor.variables)
+    pool = _pooled(factors)
     for variable in variables:
         message = product(pool.take(variable), semiring).eliminate(variable, semiring)
         pool.add(message, message.variables)
     return pool.left()
+
+
+@dataclass(frozen=True)
+class EliminationStep:
+    """One variable summed out: which tables were multiplied, and what came of it."""
+
+    variable: int
+    scopes: tuple[tuple[int, ...], ...]
+    cells: int  # of the product
+    message: Factor
+
+    def __str__(self) -> str:
+        held = " ".join(f"f({', '.join(map(str, scope))})" for scope in self.scopes)
+        left = ", ".join(map(str, self.message.variables))
+        return f"sum over {self.variable} of {held} = m({left}), {self.cells} cells"
+
+
+def elimination_steps(
+    factors: Iterable[Factor], keep: Sequence[int], cards: Cards, order: Sequence[int] | None = None
+) -> list[EliminationStep]:
+    """The steps of `eliminate` in sum-product, one by one, to be looked at or printed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chain = [Factor((i, i + 1), np.eye(2) + 1) for i in range(2)]
+    >>> for step in elimination_steps(chain, (2,), [2, 2, 2]):
+    ...     print(step)
+    sum over 0 of f(0, 1) = m(1), 4 cells
+    sum over 1 of f(1, 2) f(1) = m(2), 4 cells
+    """
+    given = list(factors)
+    if order is None:
+        order = elimination_order([f.variables for f in given], cards, keep).order
+    pool, steps = _pooled(given), []
+    for variable in order:
+        held = pool.take(variable)
+        whole = product(held)
+        message = whole.eliminate(variable)
+        pool.add(message, message.variables)
+        steps.append(EliminationStep(variable, tuple(f.variables for f in held), whole.table.size, message))
+    return steps
+
+
+def _pooled(factors: Iterable[Factor]) -> Pool[Factor]:
+    pool: Pool[Factor] = Pool()
+    for factor in factors:
+        pool.add(factor, factor.variables)
+    return pool
 
 
 class Pool(Generic[T]):

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from fivefold.core.types import Doubles, Indices, Mask
-from fivefold.inference.factors.clique_layout import CliqueLayout, map_targets
+from fivefold.inference.factors.calibration.clique_layout import CliqueLayout, map_targets
 
 
 def log_calibration(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fivefold.core.types import Doubles
-from fivefold.inference.factors.clique_layout import map_sums
+from fivefold.inference.factors.calibration.clique_layout import map_sums
 from fivefold.inference.factors.factor import Factor
 from fivefold.inference.factors.variable_elimination import eliminate
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
-from fivefold.inference.factors.clique_layout import ALL_ZERO, ONE_BY_ONE
+from fivefold.inference.factors.calibration.clique_layout import ALL_ZERO, ONE_BY_ONE
 
 # A product of two positive numbers below this may have lost digits: the calibration is made again in logarithms.
 SMALLEST = 1e-280
