@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fivefold.inference.approximate.chain_diagnostics import autocorrelation, effective_size, split_r_hat
 from fivefold.inference.approximate.factor_arrays import POTTS, flat_factors
-from fivefold.inference.approximate.gibbs_sampling import gibbs, gibbs_chain, iterated_modes, positivity
+from fivefold.inference.approximate.gibbs_sampling import block_plan, gibbs, gibbs_chain, iterated_modes, positivity
 from fivefold.inference.approximate.loopy_propagation import loopy_propagation
 from fivefold.inference.approximate.markov_chain import MarkovChain, total_variation
 from fivefold.inference.approximate.mean_field import mean_field
@@ -27,6 +27,7 @@ from fivefold.inference.approximate.weighted_sampling import (
 )
 from fivefold.inference.factors.enumeration import enumerate_joint
 from fivefold.inference.factors.factor import Factor
+from fivefold.inference.factors.junction_tree import JunctionTree
 
 EVEN = np.full((2, 2), 0.5)
 SCHEDULES = ("flooding", "sequential", "random", "residual")
@@ -197,6 +198,28 @@ def test_draws_of_gibbs_come_near_the_marginals(case, block):
     assert samples.log_scores.max() <= np.log(joint(factors, cards).max()) + 1e-9
 
 
+def test_a_draw_costs_as_much_as_the_factors_around_its_variable():
+    """However long the chain, a variable is drawn by its evidence and two factors."""
+    for n in (10, 1000):
+        chain = [Factor((i, i + 1), EVEN) for i in range(n - 1)]
+        plan = block_plan(flat_factors(chain, (2,) * n), range(n), None)
+        assert np.diff(plan.factor_starts).max() == 2
+        np.testing.assert_array_equal(plan.factors[plan.factor_starts[4] : plan.factor_starts[5]], [3, 4])
+
+
+def test_what_is_too_wide_for_tables_is_answered_approximately():
+    """A grid of 45 by 45: a clique of its junction tree would have more than 2 ** 40 cells."""
+    factors, cards = grid_factors(45, 2, 3, other=0.7)
+    with pytest.raises(ValueError, match="width 4[5-9]|width [5-9]"):
+        JunctionTree([f.variables for f in factors], cards)
+    loopy = loopy_propagation(factors, cards, schedule="sequential")
+    assert loopy.converged
+    drawn = gibbs(factors, cards, draws=500, burn_in=50, kept=(), seed=1)
+    gaps = [abs(p[0] - q[0]) for p, q in zip(loopy.marginals, drawn.marginals, strict=True)]
+    assert np.mean(gaps) < 0.02
+    assert mean_field(factors, cards, restarts=0).bound < loopy.log_partition
+
+
 def random_network(rng, n=5, states=3):
     """Tables p(child | parents), child last, parents before children."""
     factors = []
@@ -361,14 +384,14 @@ def test_conditional_modes_never_fall():
             assert graph.log_score(near) <= graph.log_score(states) + 1e-12
 
 
-def grid_factors(side, K, seed):
+def grid_factors(side, K, seed, other=0.4):
     rng = np.random.RandomState(seed)
     at = np.arange(side * side).reshape(side, side)
     pairs = [
         *zip(at[:, :-1].ravel(), at[:, 1:].ravel(), strict=True),
         *zip(at[:-1].ravel(), at[1:].ravel(), strict=True),
     ]
-    potts = np.where(np.eye(K, dtype=bool), 1.0, 0.4)
+    potts = np.where(np.eye(K, dtype=bool), 1.0, other)
     edges = [Factor((int(i), int(j)), potts) for i, j in pairs]
     return [*edges, *(Factor((v,), rng.uniform(0.1, 1.0, K)) for v in range(side * side))], (K,) * side**2
 

@@ -151,11 +151,6 @@ def test_neighbours_of_pixels():
     assert len(grid_edges(1, 1)) == 0
 
 
-def test_the_text_form_has_a_line_per_variable():
-    text = PairwiseField.chain(np.ones((3, 2)), potts(2, 2, 1)).to_text()
-    assert text.splitlines()[1] == "y1 ●──○ x1 ── x0, x2"
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [

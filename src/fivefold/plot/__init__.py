@@ -25,6 +25,7 @@ from fivefold.plot.geometry.hyperplane import regions as regions
 from fivefold.plot.geometry.linear_maps import change_of_basis as change_of_basis
 from fivefold.plot.geometry.linear_maps import projection as projection
 from fivefold.plot.geometry.linear_maps import transformation as transformation
+from fivefold.plot.graphical.chain_trace import chain_trace as chain_trace
 from fivefold.plot.graphical.factor_diagram import factor_graph as factor_graph
 from fivefold.plot.graphical.factor_diagram import junction_tree as junction_tree
 from fivefold.plot.graphical.factor_diagram import random_field as random_field

@@ -257,16 +257,6 @@ class PairwiseField:
             states = max(climbs, key=lambda x: float(self.log_score(x)))
         return FieldMode(states, float(self.log_score(states)), self.is_forest)
 
-    def to_text(self) -> str:
-        """The field for a terminal: observed variables as dots, hidden ones as circles, with their neighbours."""
-        near: list[list[int]] = [[] for _ in range(len(self))]
-        for i, j in self.edges.tolist():
-            near[i].append(j)
-            near[j].append(i)
-        return "\n".join(
-            f"y{i} ●──○ x{i} ── {', '.join(f'x{j}' for j in sorted(near[i])) or '(alone)'}" for i in range(len(self))
-        )
-
     @cached_property
     def _links(self) -> Any:
         ones = np.ones(len(self.edges))
