@@ -1,4 +1,4 @@
-"""Read and write networks as files; the end of the name says the format: .bif, .xmlbif or .xml, .uai."""
+"""Read and write networks as files; the end of the name says the format: .bif; .xmlbif, .bifxml or .xml; .uai."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from fivefold.graphical.files.xmlbif import parse_xmlbif, xmlbif_text
 from fivefold.graphical.markov_network import MarkovNetwork
 
 Parser = Callable[[str, str], BayesianNetwork | MarkovNetwork]
-PARSERS: dict[str, Parser] = {".bif": parse_bif, ".xmlbif": parse_xmlbif, ".xml": parse_xmlbif, ".uai": parse_uai}
+XML_ENDS = (".xmlbif", ".bifxml", ".xml")
+PARSERS: dict[str, Parser] = {".bif": parse_bif, **dict.fromkeys(XML_ENDS, parse_xmlbif), ".uai": parse_uai}
 
 
 def read_network(file: str | PathLike[str]) -> BayesianNetwork | MarkovNetwork:

@@ -36,7 +36,7 @@ class NumberStream:
 
     def _words(self, text: str) -> Iterator[str]:
         for self.line, content in enumerate(text.splitlines(), start=1):
-            yield from content.split()
+            yield from content.partition("#")[0].split()  # some writers add comments
 
     def word(self, what: str) -> str:
         found = next(self.words, None)
