@@ -1,5 +1,6 @@
 """Models of sequences."""
 
+from fivefold.sequence.factorial_hmm import FactorialHMM as FactorialHMM
 from fivefold.sequence.kalman_filter import KalmanFilter as KalmanFilter
 from fivefold.sequence.structured_states.dynamic_network import DynamicBayesianNetwork as DynamicBayesianNetwork
 from fivefold.sequence.structured_states.explicit_durations import explicit_duration_chain as explicit_duration_chain
