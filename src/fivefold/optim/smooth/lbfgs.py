@@ -34,24 +34,35 @@ class LBFGS(Solver):
     def step(self, objective: SmoothObjective, state: State) -> State:
         here, pairs = state.memory
         trial = 1.0 if pairs or self.inverse is not None else cautious_step(here.gradient)
-        _, there = self.search.find_step(objective, here, -self._times(here.gradient, pairs), trial)
-        s, u = there.x - here.x, there.gradient - here.gradient
-        if float(s @ u) > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(u)):
-            pairs = (*pairs, (s, u))[-self.memory :]
-        return point_state(there, pairs)
+        direction = -inverse_hessian_times(here.gradient, pairs, self.inverse)
+        _, there = self.search.find_step(objective, here, direction, trial)
+        return point_state(there, with_new_pair(pairs, here, there, self.memory))
 
-    def _times(self, g: Array, pairs: tuple[tuple[Array, Array], ...]) -> Array:
-        """The present estimate of the inverse Hessian times g."""
-        q, shares = g.copy(), []
-        for s, u in reversed(pairs):
-            share = (s @ q) / (s @ u)
-            shares.append(share)
-            q -= share * u
-        if self.inverse is not None:
-            q = self.inverse(q)
-        elif pairs:
-            s, u = pairs[-1]
-            q *= (s @ u) / (u @ u)
-        for (s, u), share in zip(pairs, reversed(shares), strict=True):
-            q += s * (share - (u @ q) / (s @ u))
-        return q
+
+def inverse_hessian_times(
+    g: Array, pairs: tuple[tuple[Array, Array], ...], inverse: Callable[[Array], Array] | None = None
+) -> Array:
+    """The estimate of the inverse Hessian by pairs (s, u) of changes of point and gradient, times g."""
+    q, shares = g.copy(), []
+    for s, u in reversed(pairs):
+        share = (s @ q) / (s @ u)
+        shares.append(share)
+        q -= share * u
+    if inverse is not None:
+        q = inverse(q)
+    elif pairs:
+        s, u = pairs[-1]
+        q *= (s @ u) / (u @ u)
+    for (s, u), share in zip(pairs, reversed(shares), strict=True):
+        q += s * (share - (u @ q) / (s @ u))
+    return q
+
+
+def with_new_pair(
+    pairs: tuple[tuple[Array, Array], ...], here: Point, there: Point, memory: int
+) -> tuple[tuple[Array, Array], ...]:
+    """The last `memory` pairs after a step; one along which the gradient did not rise is left out."""
+    s, u = there.x - here.x, there.gradient - here.gradient
+    if float(s @ u) > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(u)):
+        return (*pairs, (s, u))[-memory:]
+    return pairs

@@ -1,0 +1,71 @@
+"""The negative log-likelihood of labelled sequences, with a ridge, and how it is minimised.
+
+    f(x) = sum_i w_i (ln Z(x_i) - score(y_i | x_i)) + c2 |x|^2
+    gradient = expected less observed counts of each feature + 2 c2 x
+
+Forward-backward gives ln Z and the marginals; one pass over the attributes turns marginals into expected counts.
+Lafferty, McCallum & Pereira (2001).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fivefold.core.types import Array, Doubles
+from fivefold.inference.chains.forward_backward import forward_backward
+from fivefold.optim.objective import SmoothObjective
+from fivefold.sequence.features.state_features import AttributeColumns
+from fivefold.sequence.linear_chain.chain_model import ChainModel, LabelledSequences
+
+
+@dataclass(frozen=True)
+class ChainCounts:
+    """Counts of the features of a model in labelled sequences."""
+
+    data: LabelledSequences
+    model: ChainModel
+    columns: AttributeColumns
+
+    @classmethod
+    def of(cls, data: LabelledSequences, model: ChainModel) -> ChainCounts:
+        """With the entries sorted by attribute once for all."""
+        return cls(data, model, data.attribute_columns())
+
+    def of_shares(self, shares: Doubles, transitions: Doubles) -> Doubles:
+        """Feature counts of shares of labels at positions (positions, K) and counts of transitions (K, K)."""
+        states = self.columns.feature_sums(self.model.features, shares)
+        return np.concatenate([states, transitions[self.model.has_transition]])
+
+    def observed(self) -> Doubles:
+        """Feature counts of the labels that were given."""
+        shares = np.zeros((len(self.data.codes), self.model.n_labels))
+        shares[np.arange(len(shares)), self.data.codes] = self.data.position_weights
+        return self.of_shares(shares, self.data.transition_counts(self.data.codes))
+
+
+@dataclass(frozen=True)
+class ChainLikelihood(SmoothObjective):
+    """Minus the log-likelihood plus c2 |x|^2."""
+
+    counts: ChainCounts
+    observed: Doubles
+    ridge: float  # c2
+    weighted: bool  # is any weight of a sequence not one?
+
+    @classmethod
+    def of(cls, data: LabelledSequences, model: ChainModel, ridge: float) -> ChainLikelihood:
+        """The likelihood of the features of a model."""
+        counts = ChainCounts.of(data, model)
+        return cls(counts, counts.observed(), ridge, bool((data.w != 1).any()))
+
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        data = self.counts.data
+        found = forward_backward(self.counts.model.with_parameters(x).chain(data.positions), data.w)
+        shares = found.marginals
+        if self.weighted:
+            shares *= data.position_weights[:, None]
+        expected = self.counts.of_shares(shares, found.counts)
+        value = float(data.w @ found.log_partition) - float(self.observed @ x) + self.ridge * float(x @ x)
+        return value, expected - self.observed + 2 * self.ridge * x
