@@ -104,13 +104,13 @@ class LinearChainCRF(SequenceLabeller):
     def _learn(self, data: LabelledSequences) -> None:
         model = data.empty_model(self.min_freq, self.all_possible_states, self.all_possible_transitions)
         smooth = ChainLikelihood.of(data, model, self.c2)
-        objective = CompositeObjective(smooth, L1(self.c1)) if self.c1 > 0 else smooth
+        objective = CompositeObjective(smooth, L1(self.c1 * smooth.unit)) if self.c1 > 0 else smooth
         solver = OrthantWise(self.num_memories) if self.c1 > 0 else LBFGS(self.num_memories)
         slow = stop_when_slow(self.period, self.delta)
         with fit_steps(self, "step", self.max_iterations, None) as monitor:
 
             def report(x: Array, value: float) -> bool:
-                return monitor(lambda: model.with_parameters(x), value) or slow(x, value)
+                return monitor(lambda: model.with_parameters(smooth.unit * x), value) or slow(x, value)
 
             found = minimise(
                 objective,
@@ -120,7 +120,7 @@ class LinearChainCRF(SequenceLabeller):
                 max_iter=self.max_iterations,
                 monitor=report,
             )
-        self.model_ = model.with_parameters(found.x)
+        self.model_ = model.with_parameters(smooth.unit * found.x)
         self.history_, self.reason_ = found.history, found.reason
         if found.reason == "interrupted":
             warn_kept_best(self, found.steps, "step")

@@ -16,12 +16,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fivefold.core.types import Doubles, Indices
 
+MAX_REMEMBERED = 2**20  # items that are looked up at once; numbers as values may give as many as there are positions
 UNKNOWN = -1  # number of an attribute that fit did not see
 
 
@@ -42,7 +44,7 @@ class PositionFeatures(NamedTuple):
         return len(self.start) - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AttributeNames:
     """The attributes that fit saw, by number, as text in one array: files with many of them stay small and fast."""
 
@@ -66,21 +68,23 @@ class AttributeNames:
             start = end
 
     def numbers(self) -> dict[str, int]:
-        """The number of each name."""
-        return {name: a for a, name in enumerate(self)}
+        """The number of each name; do not change it."""
+        return _numbers(self)
 
-    def check_arrays(self) -> None:
+    def check_arrays(self, columns: int) -> None:
         """Refuse ends that do not fit to the text."""
         cuts = np.concatenate([[0], self.ends])
         if (np.diff(cuts) < 0).any() or cuts[-1] != len(self.text):
             raise ValueError("the names of attributes do not fit to their text")
 
 
-class _Items(dict[Any, int]):
-    """Numbers of items, which are strings or pairs of a dictionary; each has an attribute and a value.
+@lru_cache(maxsize=4)  # models whose names were asked for last
+def _numbers(names: AttributeNames) -> dict[str, int]:
+    return {name: a for a, name in enumerate(names)}
 
-    Items with numbers as values are not remembered: there may be as many as positions.
-    """
+
+class _Items(dict[Any, int]):
+    """Numbers of items, which are strings or pairs of a dictionary; each has an attribute and a value."""
 
     def __init__(self, attributes: dict[str, int], growing: bool) -> None:
         super().__init__()
@@ -88,14 +92,14 @@ class _Items(dict[Any, int]):
         self.attribute, self.value = array("q"), array("d")
 
     def __missing__(self, item: Any) -> int:
-        name, value, lasting = (item, 1.0, True) if isinstance(item, str) else _name_and_value(*item)
+        name, value = (item, 1.0) if type(item) is str else _name_and_value(*item)
         number = self.attributes.get(name, UNKNOWN)
         if number == UNKNOWN and self.growing:
             number = self.attributes[name] = len(self.attributes)
         i = len(self.attribute)
         self.attribute.append(number)
         self.value.append(value)
-        if lasting:
+        if i < MAX_REMEMBERED:
             self[item] = i
         return i
 
@@ -118,7 +122,7 @@ def encode_positions(
             counts.append(len(found) - mark)
         lengths.append(len(counts) - before)
     which = np.frombuffer(found, dtype=np.int64) if found else np.empty(0, dtype=np.int64)
-    attribute = np.array(items.attribute, dtype=np.int64)[which]
+    attribute = np.array(items.attribute, dtype=np.int32)[which]
     value = np.array(items.value, dtype=np.float64)[which]
     refuse_infinite_values(value)
     return PositionFeatures(starts(lengths), starts(counts), attribute, value)
@@ -130,12 +134,12 @@ def numeric_positions(rows: Any, offsets: Indices, *, intercept: bool) -> Positi
     if isinstance(rows, np.ndarray):
         value = np.ones((n, d + intercept))
         value[:, :d] = rows
-        attribute = np.tile(np.arange(d + intercept), n)
+        attribute = np.tile(np.arange(d + intercept, dtype=np.int32), n)
         return PositionFeatures(offsets, np.arange(n + 1) * (d + intercept), attribute, value.ravel())
     counts, attribute, value = np.diff(rows.indptr), rows.indices, rows.data.astype(np.float64)
     if intercept:
         attribute, value = np.insert(attribute, rows.indptr[1:], d), np.insert(value, rows.indptr[1:], 1.0)
-    return PositionFeatures(offsets, starts(counts + intercept), attribute.astype(np.int64), value)
+    return PositionFeatures(offsets, starts(counts + intercept), attribute.astype(np.int32), value)
 
 
 def starts(counts: Sequence[int] | Indices | array[int]) -> Indices:
@@ -154,17 +158,13 @@ def _in_order(position: Any) -> Any:
     return sorted(position) if isinstance(position, set | frozenset) else position
 
 
-def _name_and_value(key: Any, value: Any) -> tuple[str, float, bool]:
-    """The attribute of a pair of a dictionary, its value, and whether the pair can be remembered."""
+def _name_and_value(key: Any, value: Any) -> tuple[str, float]:
+    """The attribute of a pair of a dictionary, and its value."""
     if not isinstance(key, str):
         raise TypeError(f"an attribute's name must be text; got {key!r}")
-    if isinstance(value, str):
-        return f"{key}:{value}", 1.0, True
-    if isinstance(value, bool | np.bool_):
-        return key, float(value), True
-    if isinstance(value, Mapping | set | frozenset | list | tuple):
-        raise TypeError("a nested value")  # `_flattened` takes it apart
-    return key, float(value), False
+    if type(value) is str:
+        return f"{key}:{value}", 1.0
+    return key, float(value)  # a TypeError where it is nested: `_flattened` takes it apart
 
 
 def _flattened(position: Any, i: int, t: int) -> Iterator[Any]:

@@ -39,17 +39,19 @@ class StateFeatures:
         """The pairs that occur in the data, w the weight of each position; the sum of their values is min_freq or more."""
         counts = np.diff(positions.start)
         which = np.repeat(np.arange(positions.n_positions), counts)
-        pair = positions.attribute * n_labels + codes[which]
+        pair = positions.attribute.astype(np.int64) * n_labels + codes[which]
         found, inverse = np.unique(pair, return_inverse=True)
         if min_freq > 0:
             found = found[np.bincount(inverse, positions.value * w[which]) >= min_freq]
         counts = np.bincount(found // n_labels, minlength=n_attributes)
-        return cls(starts(counts), found % n_labels, n_labels)
+        return cls(starts(counts), (found % n_labels).astype(np.int32), n_labels)
 
     @classmethod
     def all_pairs(cls, n_attributes: int, n_labels: int) -> StateFeatures:
         """Every attribute with every label."""
-        return cls(np.arange(n_attributes + 1) * n_labels, np.tile(np.arange(n_labels), n_attributes), n_labels)
+        return cls(
+            np.arange(n_attributes + 1) * n_labels, np.tile(np.arange(n_labels, dtype=np.int32), n_attributes), n_labels
+        )
 
     def __len__(self) -> int:
         return len(self.label)
@@ -70,7 +72,7 @@ class StateFeatures:
             positions.start, positions.attribute, positions.value, self.start, self.label, weight, lo, hi, out
         )
 
-    def check_arrays(self) -> None:
+    def check_arrays(self, columns: int) -> None:
         """Refuse arrays that a loop would read beyond."""
         sound = self.start[0] == 0 and self.start[-1] == len(self.label) and (np.diff(self.start) >= 0).all()
         if not sound or (len(self.label) and not 0 <= self.label.min() <= self.label.max() < self.n_labels):
@@ -93,7 +95,7 @@ class AttributeColumns(NamedTuple):
         start = columns.indptr.astype(np.int64)
         count = max(1, min(MAX_PARTS, len(positions.value) // MIN_PART_ENTRIES))
         cuts = np.searchsorted(start[1:], np.arange(count) * len(positions.value) // count)
-        return cls(start, columns.indices.astype(np.int64), columns.data, np.append(cuts, n_attributes))
+        return cls(start, columns.indices.astype(np.int32), columns.data, np.append(cuts, n_attributes))
 
     def feature_sums(self, features: StateFeatures, residual: Doubles) -> Doubles:
         """For each feature (a, k) the sum of value(t, a) residual(t, k) over positions t."""

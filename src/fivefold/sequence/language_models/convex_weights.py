@@ -66,7 +66,7 @@ def fit_convex_weights(
     --------
     >>> P = np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]])
     >>> fit_convex_weights(P).model.weights.round(3)
-    array([[0.833, 0.167]])
+    array([[0.847, 0.153]])
     """
     possible = P.sum(axis=1) > 0
     bucket = np.zeros(len(P), dtype=np.int64) if bucket is None else bucket

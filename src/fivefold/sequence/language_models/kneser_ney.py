@@ -39,9 +39,9 @@ class KneserNey(NGramModel):
 
     Examples
     --------
-    >>> model = KneserNey(order=2).fit(["san francisco", "in san francisco", "the fog", "the city"])
-    >>> model.probability("fog") > model.probability("francisco")  # which follows one word only
-    np.False_
+    >>> model = KneserNey(order=2).fit(["san francisco", "in san francisco", "the fog", "a fog", "the city"])
+    >>> model.probability("fog") > model.probability("francisco")  # as often, but after one word only
+    True
     >>> round(sum(model.distribution(["the"]).values()), 12)
     1.0
     """

@@ -11,7 +11,6 @@ Texts can come one after the other: what is kept grows with the number of differ
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 

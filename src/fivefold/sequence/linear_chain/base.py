@@ -16,7 +16,7 @@ from fivefold.core.estimators import params
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.types import Codes, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.sequence.features.attribute_encoder import AttributeNames, PositionFeatures, numeric_positions
-from fivefold.sequence.linear_chain.chain_model import ChainModel, Decoding, LabelledSequences
+from fivefold.sequence.linear_chain.chain_model import Decoding, LabelledSequences
 from fivefold.sequence.linear_chain.sequence_input import (
     column_names,
     holds_sequences,
@@ -44,16 +44,17 @@ class SequenceLabeller(Classifier):
     """
 
     takes = Takes(sparse=True)
-    model_: ChainModel
 
     def _learn(self, data: LabelledSequences) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to learn")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         n, d = X.shape
-        names = AttributeNames.of([*map(str, vars(self)["feature_names_in_"]), "intercept"]) if (
-            "feature_names_in_" in vars(self)
-        ) else column_names(d)
+        names = (
+            AttributeNames.of([*map(str, vars(self)["feature_names_in_"]), "intercept"])
+            if ("feature_names_in_" in vars(self))
+            else column_names(d)
+        )
         positions = numeric_positions(X, np.arange(n + 1), intercept=True)
         self._learn(LabelledSequences(positions, y, w, self.classes_, names, d, X.dtype.name))
 
@@ -110,7 +111,9 @@ class SequenceLabeller(Classifier):
         """The share of positions, or of rows of a table, whose label is predicted."""
         if not holds_sequences(X):
             return super().score(X, y, sample_weight)
-        right = [np.asarray([a == b for a, b in zip(p, q, strict=True)]) for p, q in zip(self.predict(X), y, strict=True)]
+        right = [
+            np.asarray([a == b for a, b in zip(p, q, strict=True)]) for p, q in zip(self.predict(X), y, strict=True)
+        ]
         lengths = np.array([len(one) for one in right])
         w = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(w @ [one.sum() for one in right] / (w @ lengths))

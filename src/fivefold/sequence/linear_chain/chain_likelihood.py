@@ -4,6 +4,8 @@
     gradient = expected less observed counts of each feature + 2 c2 x
 
 Forward-backward gives ln Z and the marginals; one pass over the attributes turns marginals into expected counts.
+Frequent attributes have steep weights, rare ones flat: descent goes in units of each weight in which the curvature,
+were labels drawn by their frequencies, is one.
 Lafferty, McCallum & Pereira (2001).
 """
 
@@ -18,6 +20,8 @@ from fivefold.inference.chains.forward_backward import forward_backward
 from fivefold.optim.objective import SmoothObjective
 from fivefold.sequence.features.state_features import AttributeColumns
 from fivefold.sequence.linear_chain.chain_model import ChainModel, LabelledSequences
+
+MIN_CURVATURE = 1e-3  # added to curvatures, so that a weight without any has a unit
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,19 @@ class ChainCounts:
         shares[np.arange(len(shares)), self.data.codes] = self.data.position_weights
         return self.of_shares(shares, self.data.transition_counts(self.data.codes))
 
+    def independent_curvature(self) -> Doubles:
+        """The second derivative of -ln P by each weight if labels were drawn by their frequencies, one by one."""
+        data, model, w = self.data, self.model, self.data.position_weights
+        p = np.bincount(data.codes, w, minlength=model.n_labels) / w.sum()
+        squares = np.bincount(
+            data.positions.attribute,
+            data.positions.value**2 * np.repeat(w, np.diff(data.positions.start)),
+            minlength=len(data.names),
+        )
+        states = (p * (1 - p))[model.features.label] * squares[model.features.attributes()]
+        pair, steps = np.outer(p, p), data.transition_counts(data.codes).sum()
+        return np.concatenate([states, steps * (pair * (1 - pair))[model.has_transition]])
+
 
 @dataclass(frozen=True)
 class ChainLikelihood(SmoothObjective):
@@ -53,19 +70,21 @@ class ChainLikelihood(SmoothObjective):
     observed: Doubles
     ridge: float  # c2
     weighted: bool  # is any weight of a sequence not one?
+    unit: Doubles  # x = unit * the point that a solver sees
 
     @classmethod
     def of(cls, data: LabelledSequences, model: ChainModel, ridge: float) -> ChainLikelihood:
         """The likelihood of the features of a model."""
         counts = ChainCounts.of(data, model)
-        return cls(counts, counts.observed(), ridge, bool((data.w != 1).any()))
+        unit = 1 / np.sqrt(counts.independent_curvature() + 2 * ridge + MIN_CURVATURE)
+        return cls(counts, counts.observed(), ridge, bool((data.w != 1).any()), unit)
 
-    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
-        data = self.counts.data
+    def value_and_gradient(self, z: Array) -> tuple[float, Array]:
+        data, x = self.counts.data, self.unit * z
         found = forward_backward(self.counts.model.with_parameters(x).chain(data.positions), data.w)
         shares = found.marginals
         if self.weighted:
             shares *= data.position_weights[:, None]
         expected = self.counts.of_shares(shares, found.counts)
         value = float(data.w @ found.log_partition) - float(self.observed @ x) + self.ridge * float(x @ x)
-        return value, expected - self.observed + 2 * self.ridge * x
+        return value, self.unit * (expected - self.observed + 2 * self.ridge * x)

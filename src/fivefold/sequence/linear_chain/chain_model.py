@@ -75,7 +75,7 @@ class ChainModel:
             return np.empty((0, self.n_labels))
         return forward_backward(self.chain(positions)).marginals
 
-    def check_arrays(self) -> None:
+    def check_arrays(self, columns: int) -> None:
         """Refuse weights that do not fit to the features."""
         K = self.n_labels
         if self.transition.shape != (K, K) or self.has_transition.shape != (K, K):

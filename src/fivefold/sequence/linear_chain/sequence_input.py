@@ -48,9 +48,7 @@ def _is_position(one: Any) -> bool:
     return isinstance(one, Mapping | set | frozenset) or (isinstance(one, COLLECTIONS) and np.ndim(one) > 0)
 
 
-def positions_of(
-    X: Sequence[Any], names: AttributeNames | None, where: str
-) -> tuple[PositionFeatures, AttributeNames]:
+def positions_of(X: Sequence[Any], names: AttributeNames | None, where: str) -> tuple[PositionFeatures, AttributeNames]:
     """The attributes of sequences; `names` are those of fit, None while fitting."""
     lengths = [len(sequence) for sequence in X]
     rows = next((sequence for sequence in X if len(sequence)), [{}])
@@ -81,7 +79,9 @@ def _stacked(X: Sequence[Any], where: str) -> Any:
     try:
         table = np.concatenate([np.asarray(sequence, dtype=np.float64) for sequence in X if len(sequence)])
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: every position of every sequence needs the same number of numbers; {error}") from error
+        raise ValueError(
+            f"{where}: every position of every sequence needs the same number of numbers; {error}"
+        ) from error
     if table.ndim != 2 or not np.isfinite(table).all():
         raise ValueError(f"{where}: positions must be rows of finite numbers; impute missing ones first")
     return table
@@ -90,7 +90,9 @@ def _stacked(X: Sequence[Any], where: str) -> Any:
 def labels_of(X: Sequence[Any], y: UserTarget, where: str) -> tuple[Labels, Codes]:
     """The labels, sorted, and that of each position as a code; every sequence needs as many labels as positions."""
     if y is None:
-        raise ValueError(f"{where} requires y to be passed, but the target y is None: pass a list of labels per sequence")
+        raise ValueError(
+            f"{where} requires y to be passed, but the target y is None: pass a list of labels per sequence"
+        )
     if len(X) != len(y):
         raise ValueError(f"{where}: there are {len(X)} sequences in X and {len(y)} in y")
     for i, (positions, labels) in enumerate(zip(X, y, strict=True)):
