@@ -27,7 +27,7 @@ def sentences(n=30, seed=0, K=3, words=12, length=6):
         said = [f"w{rng.choice(words, p=B[k])}" for k in tags]
         X.append(
             [
-                {"w": word, "before": said[t - 1] if t else "", "x": rng.normal(), "b": True}
+                {"w": word, "before": said[t - 1] if t else "", "x": rng.exponential(), "b": True}
                 for t, word in enumerate(said)
             ]
         )
@@ -104,7 +104,7 @@ def test_decoding_for_whole_sequences_and_for_single_labels_each_wins_by_its_own
     by_sequence, by_position = crf.predict(X), LinearChainCRF(c2=2.0, decoding="hamming").fit(X, y).predict(X)
     chain = crf.model_.chain(crf._positions(X)[0])
     for i, (lo, hi) in enumerate(zip(chain.offsets[:-1], chain.offsets[1:], strict=True)):
-        log_Z, P, path = enumerated(chain.log_emission[lo:hi], chain.log_transition)
+        _, P, path = enumerated(chain.log_emission[lo:hi], chain.log_transition)
         assert tuple(labels[k] for k in by_sequence[i]) == path
         right = [P[np.arange(hi - lo), [labels[k] for k in found]].sum() for found in (by_position[i], by_sequence[i])]
         assert right[0] >= right[1] - 1e-12

@@ -1,7 +1,7 @@
 """Conditional random fields by enumerating every sequence of labels, and Kneser-Ney by its definition."""
 
 from collections import Counter, defaultdict
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def enumerated(scores, transition):
     paths = list(product(range(K), repeat=T))
     logs = np.array(
         [
-            sum(scores[t, k] for t, k in enumerate(path)) + sum(transition[i, k] for i, k in zip(path, path[1:]))
+            sum(scores[t, k] for t, k in enumerate(path)) + sum(transition[i, k] for i, k in pairwise(path))
             for path in paths
         ]
     )

@@ -1,4 +1,7 @@
-"""Beside python-crfsuite: the same optimum at the same features and penalties."""
+"""Beside python-crfsuite: the same optimum at the same features and penalties.
+
+Values are not negative here: CRFsuite leaves out features whose values add up to less than zero, which we keep.
+"""
 
 import numpy as np
 import pytest

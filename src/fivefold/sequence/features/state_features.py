@@ -36,7 +36,7 @@ class StateFeatures:
     def seen(
         cls, positions: PositionFeatures, codes: Codes, w: Weights, n_attributes: int, n_labels: int, min_freq: float
     ) -> StateFeatures:
-        """The pairs that occur in the data, w the weight of each position; the sum of their values is min_freq or more."""
+        """The pairs that occur in the data and whose values add up to min_freq or more; w weighs the positions."""
         counts = np.diff(positions.start)
         which = np.repeat(np.arange(positions.n_positions), counts)
         pair = positions.attribute.astype(np.int64) * n_labels + codes[which]

@@ -82,7 +82,7 @@ class NGramCounts:
         return {**{word: i for i, word in enumerate(self.words)}, BEGIN: self.n_words}
 
     def find_nodes(self, history: Codes) -> list[Indices]:
-        """For each length of a context its node (m,), -1 where it was never seen; the last column is the latest word."""
+        """For each length of a context its node (m,), -1 where it was not seen; the last column is the latest word."""
         found = [np.zeros(len(history), dtype=np.int64)]
         for k, level in enumerate(self.levels[1:], start=1):
             word = history[:, -k]

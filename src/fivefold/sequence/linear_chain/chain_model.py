@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from fivefold.core.types import Codes, Doubles, Indices, Labels, Mask, Weights
+from fivefold.core.types import Codes, Doubles, Labels, Mask, Weights
 from fivefold.inference.chains.best_paths import best_path
 from fivefold.inference.chains.chain import Chain
 from fivefold.inference.chains.forward_backward import forward_backward
@@ -135,9 +135,3 @@ class LabelledSequences:
             columns=self.columns,
             dtype=self.dtype,
         )
-
-
-def sequence_slices(offsets: Indices) -> list[slice]:
-    """The positions of each sequence."""
-    cuts = offsets.tolist()
-    return [slice(lo, hi) for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)]

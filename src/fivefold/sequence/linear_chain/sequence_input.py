@@ -7,7 +7,7 @@ dictionaries, collections of strings, or rows of numbers at each position.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -114,5 +114,4 @@ def without_empty(positions: PositionFeatures) -> PositionFeatures:
 
 def split_by(values: Any, offsets: Indices) -> list[Any]:
     """What was found per position, as a list per sequence."""
-    cuts = offsets.tolist()
-    return [values[lo:hi] for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [values[lo:hi] for lo, hi in pairwise(offsets.tolist())]
