@@ -40,7 +40,7 @@ class ConvexWeights:
         total = joint.sum(axis=1)
         R = joint * (w / total)[:, None]
         counts = np.stack([np.bincount(self.bucket, column, minlength=len(self.weights)) for column in R.T], axis=1)
-        return counts, float(w @ np.log(total))
+        return counts.astype(np.float64), float(w @ np.log(total))
 
     def maximise(self, stats: Doubles) -> ConvexWeights:
         """Relative counts; a bucket without data keeps its weights."""

@@ -83,7 +83,7 @@ class NGramCounts:
 
     def find_nodes(self, history: Codes) -> list[Indices]:
         """For each length of a context its node (m,), -1 where it was not seen; the last column is the latest word."""
-        found = [np.zeros(len(history), dtype=np.int64)]
+        found: list[Indices] = [np.zeros(len(history), dtype=np.int64)]
         for k, level in enumerate(self.levels[1:], start=1):
             word = history[:, -k]
             code = np.where((found[-1] >= 0) & (word >= 0), found[-1] * (self.n_words + 1) + word, -1)
@@ -116,7 +116,7 @@ class NGramCounter:
         self._buffer: list[Codes] = []
         self._buffered = 0
         self._windows = np.empty((0, order), dtype=np.int64)
-        self._count = np.empty(0)
+        self._count: Doubles = np.empty(0)
 
     def update(self, texts: Iterable[Text], weight: float = 1.0) -> NGramCounter:
         """Count further texts; a weight of two counts each twice."""
@@ -147,7 +147,7 @@ class NGramCounter:
             windows = np.concatenate([self._windows, new])
             count = np.concatenate([self._count, np.full(len(new), weight)])
             group, first = _groups(windows, len(self._numbers))
-            self._windows, self._count = windows[first], np.bincount(group, count)
+            self._windows, self._count = windows[first], np.bincount(group, count).astype(np.float64)
             self._buffer, self._buffered = [], 0
 
     def _renumbered(self) -> tuple[Codes, Doubles, tuple[Token, ...]]:
@@ -209,7 +209,7 @@ def _count_levels(windows: Codes, count: Doubles, words: tuple[Token, ...], boun
     for k in range(order):
         entries, entry = np.unique(node * n_ids + word[rows], return_inverse=True)
         first = np.searchsorted(entries, np.arange(len(nodes) + 1) * n_ids)
-        totals = np.bincount(entry, count[rows])
+        totals = np.bincount(entry, count[rows]).astype(np.float64)
         extensions = _left_extensions(windows, rows, entry, totals, k, len(words))
         levels.append(ContextLevel(nodes, entries, first, totals, extensions))
         if k + 1 < order:

@@ -51,7 +51,7 @@ def _is_position(one: Any) -> bool:
 def positions_of(X: Sequence[Any], names: AttributeNames | None, where: str) -> tuple[PositionFeatures, AttributeNames]:
     """The attributes of sequences; `names` are those of fit, None while fitting."""
     lengths = [len(sequence) for sequence in X]
-    rows = next((sequence for sequence in X if len(sequence)), [{}])
+    rows: Any = next((sequence for sequence in X if len(sequence)), [{}])
     if _is_numeric(rows[0]):
         table, offsets = _stacked(X, where), starts(lengths)
         d = table.shape[1]
