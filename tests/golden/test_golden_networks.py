@@ -42,7 +42,7 @@ def four_nodes():
     )
 
 
-VIAS = ["exact", "junction_tree", "enumeration"]
+VIAS = ["exact", "junction_tree", "case_factor", "enumeration"]
 
 
 @pytest.mark.parametrize("via", VIAS)

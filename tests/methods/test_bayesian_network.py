@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from oracles.networks import random_network
 
+from fivefold.core.storage.model_files import load, save
 from fivefold.graphical import Assignment, BayesianNetwork
 from fivefold.graphical.queries.query_engines import ImpossibleEvidence
 
@@ -52,13 +53,37 @@ def test_all_engines_agree_with_the_sum_over_assignments(seed):
         if sigma.extends(given):
             likelihood = soft[names[5]][sigma.codes[5]]
             weights[sigma.codes[0], sigma.codes[4]] += network.joint_probability(sigma) * likelihood
-    for via in ("exact", "junction_tree", "enumeration"):
+    for via in ("exact", "junction_tree", "case_factor", "enumeration"):
         answer = network.query((names[4], names[0]), given, soft, via=via)
         assert answer.table == pytest.approx(weights.T / weights.sum(), abs=1e-12)
         assert np.exp(answer.log_evidence) == pytest.approx(weights.sum())
     every = network.marginals(given, soft)
     assert every[names[0]].table == pytest.approx(weights.sum(1) / weights.sum(), abs=1e-12)
     assert every[names[2]].table == pytest.approx(np.eye(network.variables.cards[2])[1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_full_conditional_needs_the_blanket_only(seed):
+    network = random_network(seed)
+    for name in network.variables.nodes:
+        rest = {other: 1 for other in network.variables.nodes if other != name}
+        blanket = dict.fromkeys(network.graph.markov_blanket(name), 1)
+        found = network.full_conditional(name, blanket)
+        assert found == pytest.approx(network.query(name, rest).table)
+        if blanket:
+            with pytest.raises(ValueError, match=f"is in the blanket of '{name}'; give its state"):
+                network.full_conditional(name, {})
+
+
+def test_a_network_survives_a_model_file(tmp_path):
+    pytest.importorskip("skops")
+    network = random_network(0)
+    network.marginals()  # a junction tree is made, and not written
+    save(network, tmp_path / "network.skops")
+    found = load(tmp_path / "network.skops")
+    assert found.variables == network.variables and found.parents == network.parents
+    assert all(np.array_equal(a, b) for a, b in zip(found.tables, network.tables, strict=True))
+    assert found.query("v0").table == pytest.approx(network.query("v0").table)
 
 
 def test_samples_have_the_exact_marginals_and_seeds_decide_them():

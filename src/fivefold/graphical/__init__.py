@@ -20,6 +20,7 @@ from fivefold.graphical.linear_gaussian_network import LinearGaussianNetwork as 
 from fivefold.graphical.markov_network import MarkovNetwork as MarkovNetwork
 from fivefold.graphical.mixed_network import ConditionalGaussian as ConditionalGaussian
 from fivefold.graphical.mixed_network import MixedNetwork as MixedNetwork
+from fivefold.graphical.network_advice import network_warnings as network_warnings
 from fivefold.graphical.parameters.canonical_tables import function_table as function_table
 from fivefold.graphical.parameters.canonical_tables import noisy_or as noisy_or
 from fivefold.graphical.parameters.potential_fit import fit_potentials as fit_potentials
@@ -29,4 +30,7 @@ from fivefold.graphical.queries.posterior import Posterior as Posterior
 from fivefold.graphical.queries.sensitivity import explaining_away as explaining_away
 from fivefold.graphical.queries.sensitivity import query_kind as query_kind
 from fivefold.graphical.queries.sensitivity import sensitivity as sensitivity
+from fivefold.graphical.standard_networks import diagnosis_network as diagnosis_network
+from fivefold.graphical.standard_networks import hidden_markov_network as hidden_markov_network
+from fivefold.graphical.standard_networks import naive_bayes_network as naive_bayes_network
 from fivefold.graphical.variables import Variables as Variables

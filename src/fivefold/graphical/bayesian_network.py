@@ -24,6 +24,7 @@ from fivefold.core.types import Codes, Doubles, Rng, UserTable
 from fivefold.graphical.assignments import assignment_text
 from fivefold.graphical.discrete_model import DiscreteModel
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
+from fivefold.graphical.queries.query_engines import ImpossibleEvidence
 from fivefold.graphical.variables import MISSING, Evidence, State, Variables
 from fivefold.inference.approximate.weighted_sampling import draw_rows
 from fivefold.inference.factors.factor import Factor
@@ -177,6 +178,19 @@ class BayesianNetwork(DiscreteModel):
         return math.prod(
             float(table[tuple(codes[j] for j in (*p, i))]) for i, (p, table) in enumerate(self._families())
         )
+
+    def full_conditional(self, name: str, rest: Evidence) -> Doubles:
+        """P(name | all others), from its Markov blanket: its table and those of its children, normalised."""
+        i, codes = self.variables.index(name), self.variables.codes_of(rest)
+        codes.pop(i, None)
+        found = np.ones(self.variables.cards[i])
+        for k in (i, *self.graph.children[i]):
+            if missing := [j for j in self._factors[k].variables if j != i and j not in codes]:
+                raise ValueError(f"{self.variables.nodes[missing[0]]!r} is in the blanket of {name!r}; give its state")
+            found = found * self._factors[k].condition(codes).table
+        if not found.sum() > 0:
+            raise ImpossibleEvidence(f"no state of {name!r} is possible with these states of its blanket")
+        return np.asarray(found / found.sum())
 
     def sample_codes(self, n: int, rng: Rng | int | None = None) -> Codes:
         """n draws of all variables as codes (n, variables), parents before children."""

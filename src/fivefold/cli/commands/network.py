@@ -143,7 +143,7 @@ def show(
     as_json: JSON_OPTION = False,
 ) -> None:
     """Show the structure of a network, its size, and what a variable depends on."""
-    from fivefold.graphical import BayesianNetwork, read_network
+    from fivefold.graphical import BayesianNetwork, network_warnings, read_network
 
     try:
         model = read_network(file)
@@ -153,6 +153,8 @@ def show(
     width, counts = model.junction_tree.width, None
     if isinstance(model, BayesianNetwork):
         counts = model.parameter_counts()
+        for warning in network_warnings(model):
+            print_note(warning)
     if plot is not None:
         from fivefold.plot import network as draw
 

@@ -15,13 +15,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from fivefold.core.types import Doubles
+from fivefold.inference.factors.case_factor import CaseFactor
 from fivefold.inference.factors.enumeration import enumerate_joint
 from fivefold.inference.factors.factor import Factor
 from fivefold.inference.factors.junction_tree import JunctionTree
 from fivefold.inference.factors.semirings import LOG_SUM_EXP
 from fivefold.inference.factors.variable_elimination import eliminate
 
-ExactEngine: TypeAlias = Literal["exact", "junction_tree", "enumeration"]
+ExactEngine: TypeAlias = Literal["exact", "junction_tree", "case_factor", "enumeration"]
 Cards: TypeAlias = tuple[int, ...]
 
 
@@ -67,6 +68,13 @@ def _by_elimination(factors: Sequence[Factor], ask: tuple[int, ...], cards: Card
     return eliminate(logs, ask, cards, LOG_SUM_EXP).table
 
 
+def _by_case_factor(factors: Sequence[Factor], ask: tuple[int, ...], cards: Cards) -> Doubles:
+    shape = [cards[i] for i in ask]
+    problem = CaseFactor([*factors, *(Factor((i,), np.ones(cards[i])) for i in ask)], cards)
+    sums = [problem.partition(dict(zip(ask, codes, strict=True))) for codes in np.ndindex(*shape)]
+    return _log(np.reshape(np.asarray(sums, dtype=np.float64), shape))
+
+
 def _by_enumeration(factors: Sequence[Factor], ask: tuple[int, ...], cards: Cards) -> Doubles:
     ones = [Factor((i,), np.ones(cards[i])) for i in ask]
     joint = enumerate_joint([*factors, *ones], cards)
@@ -97,5 +105,6 @@ Engine: TypeAlias = Callable[[Sequence[Factor], tuple[int, ...], Cards], Doubles
 ENGINES: dict[ExactEngine, Engine] = {
     "exact": _by_elimination,
     "junction_tree": _by_junction_tree,
+    "case_factor": _by_case_factor,
     "enumeration": _by_enumeration,
 }
