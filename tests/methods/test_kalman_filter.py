@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from oracles.linear_gaussian import joint_of_system, random_system
 
+from fivefold.data import Chunks
 from fivefold.inference.em import em
 from fivefold.inference.state_space.linear_system import LinearSystem, ObservedSequences
 from fivefold.inference.state_space.steady_state import steady_state
@@ -240,3 +241,11 @@ def test_the_figure_shows_both_bands_and_the_smoother_is_never_wider():
     np.testing.assert_allclose(ax.lines[1].get_ydata(), model.smooth(y)[0][:, 0])
     assert len(ax.collections) == 3  # two bands and the observations
     plt.close(ax.figure)
+
+
+def test_a_sequence_is_not_answered_in_chunks():
+    """What is said of a row depends on all others: chunk by chunk the answers would be wrong."""
+    y = np.random.RandomState(0).normal(size=(40, 2)).cumsum(axis=0)
+    model = KalmanFilter(max_iter=2).fit(y)
+    with pytest.raises(TypeError, match="has to see all rows at once"):
+        model.transform(Chunks([y[:20], y[20:]]))

@@ -216,3 +216,70 @@ def run_smoother(start, stop, x_p, x, S, J, rest, W, pivots):
                 W[0, i, n + k] = rest[t, i, k]
         triangularise(W, n, 2 * n, pivots)
         copy_matrix(S, t, W, 0, 0, 0)
+
+
+@jit(reference_counting=False)
+def filter_sequences(
+    Y,
+    seen,
+    cuts,
+    first,
+    last,
+    A,
+    drive,
+    root_Q,
+    C,
+    level,
+    root_R,
+    mean,
+    root_P,
+    x_p,
+    S_p,
+    x_f,
+    S_f,
+    log_prob,
+    J,
+    rest,
+    U,
+    V,
+    z,
+    pivots,
+):
+    """Filter the sequences first..last, which begin at cuts; -1, or the row whose entries determine one another."""
+    for s in range(first, last):
+        for i in range(len(mean)):
+            x_p[cuts[s], i] = mean[i]
+        copy_matrix(S_p, cuts[s], root_P, 0, 0, 0)
+        bad = run_filter(
+            Y,
+            seen,
+            cuts[s],
+            cuts[s + 1],
+            A,
+            drive,
+            root_Q,
+            C,
+            level,
+            root_R,
+            x_p,
+            S_p,
+            x_f,
+            S_f,
+            log_prob,
+            J,
+            rest,
+            U,
+            V,
+            z,
+            pivots,
+        )
+        if bad >= 0:
+            return bad
+    return -1
+
+
+@jit(reference_counting=False)
+def smooth_sequences(cuts, first, last, x_p, x, S, J, rest, W, pivots):
+    """Smooth the sequences first..last."""
+    for s in range(first, last):
+        run_smoother(cuts[s], cuts[s + 1], x_p, x, S, J, rest, W, pivots)

@@ -10,15 +10,15 @@ Kalman (1960); Rauch, Tung & Striebel (1965).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Doubles, Indices, Mask, Rng
-from fivefold.inference.state_space.filter_loops import run_filter, run_smoother
+from fivefold.inference.state_space.filter_loops import filter_sequences, smooth_sequences
 from fivefold.inference.state_space.triangular_loops import squares_in_place
 
 NEGATIVE_SHARE = 1e-10  # a covariance may have eigenvalues this far below zero, as a share of the largest, by rounding
@@ -104,7 +104,7 @@ class LinearSystem:
         return (
             covariance_roots(self.transition_covariance, "transition_covariance"),
             covariance_roots(self.observation_covariance, "observation_covariance"),
-            covariance_roots(self.initial_covariance[None], "initial_state_covariance")[0],
+            covariance_roots(self.initial_covariance[None], "initial_state_covariance"),
         )
 
     def drives(self, data: ObservedSequences) -> tuple[Doubles, Doubles]:
@@ -122,14 +122,14 @@ class LinearSystem:
         S_p, S_f = np.empty((T, n, n)), np.empty((T, n, n))
         J, rest = (np.zeros((T if smoothing else 0, n, n)) for _ in range(2))
         (root_Q, root_R, root_P), (drive, level) = self.roots, self.drives(data)
+        cuts = np.asarray(data.cuts)
 
-        def work(start: int, stop: int) -> None:
+        def work(first: int, last: int) -> None:
             U, V = np.empty((1, m + n, m + n)), np.empty((1, 2 * n, 2 * n))
             z, pivots = np.empty(m), np.empty(m + 2 * n, dtype=np.int64)
-            x_p[start], S_p[start] = self.initial_mean, root_P
-            bad = run_filter(
-                data.Y, data.seen, start, stop, self.transition, drive, root_Q, self.observation, level, root_R,
-                x_p, S_p, x_f, S_f, log_prob, J, rest, U, V, z, pivots,
+            bad = filter_sequences(
+                data.Y, data.seen, cuts, first, last, self.transition, drive, root_Q, self.observation, level, root_R,
+                self.initial_mean, root_P, x_p, S_p, x_f, S_f, log_prob, J, rest, U, V, z, pivots,
             )  # fmt: skip
             if bad >= 0:
                 raise ValueError(
@@ -137,7 +137,7 @@ class LinearSystem:
                     "is singular. Add a small number to the diagonal of observation_covariance"
                 )
 
-        _for_each_sequence(work, data.cuts)
+        _for_groups(work, len(cuts) - 1)
         return FilteredStates(x_p, S_p, x_f, S_f, log_prob, J, rest)
 
     def smooth(self, data: ObservedSequences) -> SmoothedStates:
@@ -145,11 +145,13 @@ class LinearSystem:
         found = self.filter(data, smoothing=True)
         x, S, n = found.mean, found.root, found.mean.shape[1]
 
-        def work(start: int, stop: int) -> None:
-            W, pivots = np.empty((1, n, 2 * n)), np.empty(n, dtype=np.int64)
-            run_smoother(start, stop, found.predicted_mean, x, S, found.gain, found.rest, W, pivots)
+        cuts = np.asarray(data.cuts)
 
-        _for_each_sequence(work, data.cuts)
+        def work(first: int, last: int) -> None:
+            W, pivots = np.empty((1, n, 2 * n)), np.empty(n, dtype=np.int64)
+            smooth_sequences(cuts, first, last, found.predicted_mean, x, S, found.gain, found.rest, W, pivots)
+
+        _for_groups(work, len(cuts) - 1)
         squares_in_place(S, np.empty((n, n)))
         return SmoothedStates(x, S, found.gain, found.rest, found.log_prob)
 
@@ -162,7 +164,7 @@ class LinearSystem:
         noise, errors = rng.normal(size=(T, n)), rng.normal(size=(T, m))
         drive, level = self.drives(ObservedSequences.of(np.empty((T, m)), None, controls))
         x = np.empty((T, n))
-        x[0] = self.initial_mean + root_P @ noise[0] if start is None else start
+        x[0] = self.initial_mean + root_P[0] @ noise[0] if start is None else start
         for t in range(T - 1):
             a, q = min(t, len(self.transition) - 1), min(t, len(root_Q) - 1)
             x[t + 1] = self.transition[a] @ x[t] + drive[t] + root_Q[q] @ noise[t + 1]
@@ -204,13 +206,7 @@ def covariance_roots(P: Doubles, name: str) -> Doubles:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :], dtype=np.float64)
 
 
-def _for_each_sequence(work: object, cuts: tuple[int, ...]) -> None:
-    """work(start, stop) of every sequence, in groups that threads share."""
-    spans = list(pairwise(cuts))
-    size = -(-len(spans) // SEQUENCE_GROUPS)
-
-    def group(i: int) -> None:
-        for start, stop in spans[i * size : (i + 1) * size]:
-            work(start, stop)  # type: ignore[operator]
-
-    map_items(group, -(-len(spans) // size))
+def _for_groups(work: Callable[[int, int], None], sequences: int) -> None:
+    """work(first, last) of groups of sequences, which threads share."""
+    size = -(-sequences // SEQUENCE_GROUPS)
+    map_items(lambda i: work(i * size, min((i + 1) * size, sequences)), -(-sequences // size))
