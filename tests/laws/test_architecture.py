@@ -50,6 +50,7 @@ SIDEWAYS = {
     ("rank", "svm"): "a ranker with kernels takes them as support vector machines do",
     ("rules", "tree"): "rules are read off trees, and share their guarantees",
     ("sequence", "graphical"): "a dynamic Bayesian network is unrolled to a Bayesian network",
+    ("sequence", "mixture"): "rows of mixed columns start from the same clusters",
     ("svm", "linear_model"): "the linear SVM is a linear model",
     ("tree", "discriminant_analysis"): "splits and leaves by linear discriminants",
     ("tree", "linear_model"): "leaves with linear models",

@@ -40,9 +40,9 @@ from fivefold.core.types import (
     Weights,
 )
 from fivefold.distributions.family import FamilyStats, GroupWeights, RowWeights
+from fivefold.distributions.statistics.empty_groups import MIN_GROUP_SHARE
 from fivefold.inference.em import EMResult, best_em
 from fivefold.mixture.estimation.finite_mixture import (
-    MIN_COMPONENT_SHARE,
     Assignment,
     FiniteMixture,
     HardAssignment,
@@ -270,7 +270,7 @@ class BaseMixture(DensityEstimator):
 
     def _problems(self) -> list[str]:
         """What is wrong with the model, as warnings say it."""
-        lost = np.flatnonzero(self.model_.weights < MIN_COMPONENT_SHARE)
+        lost = np.flatnonzero(self.model_.weights < MIN_GROUP_SHARE)
         listed = ", ".join(str(k) for k in lost)
         return [f"no row is left for component {listed}: ask for fewer components"] if len(lost) else []
 

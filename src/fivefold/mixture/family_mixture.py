@@ -9,7 +9,7 @@ McLachlan & Peel (2000).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal
 
@@ -114,7 +114,8 @@ class Mixture(BaseMixture):
         if isinstance(self.family, str):
             if self.prior is not None:
                 raise ValueError("Mixture: a prior belongs to a family; give the family too, or use smoothing instead")
-            family, prior = self._automatic(X.shape[1])
+            known = vars(self).get("categories_in_", Categories({})).values
+            family, prior = family_of_columns(known, X.shape[1], self.reg_covar, self.smoothing)
             return FiniteMixture(family, prior=prior, share=self.weight_prior)
         is_list = isinstance(self.family, list | tuple) and len(self.family) > 0
         if not isinstance(self.family, Family) and not (is_list and all(isinstance(f, Family) for f in self.family)):
@@ -124,30 +125,32 @@ class Mixture(BaseMixture):
         family = self.family if isinstance(self.family, Family) else Alternatives(tuple(self.family))
         return FiniteMixture(family, prior=self.prior, share=self.weight_prior)
 
-    def _automatic(self, d: int) -> tuple[Family, FamilyStats | None]:
-        """Gaussians for numbers and levels for categories, and their prior."""
-        known = vars(self).get("categories_in_", Categories({})).values
-        levels = Categorical(tuple(len(values) for values in known.values()))
-        numbers = tuple(j for j in range(d) if j not in known)
-        gaussians = Gaussian(Diagonal(), self.reg_covar)
-        if not known:
-            return gaussians, None
-        if not numbers:
-            return levels, levels.prior(self.smoothing)
-        both = Product((Part(gaussians, numbers), Part(levels, tuple(known))))
-        return both, both.prior(None, levels.prior(self.smoothing))
-
     def _starts(self, unfitted: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
-        levels = _levels(unfitted.family)
+        levels = column_levels(unfitted.family)
         imputed = mean_imputed(X, w)
-        points = points_of(_embedded(imputed, w, levels), w)
-        imputed = _numbers_imputed(X, imputed, np.array([j in levels for j in range(X.shape[1])]))
+        points = points_of(embedded(imputed, w, levels), w)
+        imputed = numbers_imputed(X, imputed, np.array([j in levels for j in range(X.shape[1])]))
         while True:
             R = blurred_start(self._start_groups(unfitted, points, rng), points, rng, RANDOM_START_SHARE)
             yield unfitted.maximise(sum_over_chunks(unfitted.family.stats, imputed, R))
 
 
-def _numbers_imputed(X: Table, imputed: Table, is_level: Mask) -> Table:
+def family_of_columns(
+    categories: Mapping[int, Sequence[Any]], d: int, floor: float, smoothing: float
+) -> tuple[Family, FamilyStats | None]:
+    """Gaussians for columns of numbers and levels for columns of categories, and their prior."""
+    levels = Categorical(tuple(len(values) for values in categories.values()))
+    numbers = tuple(j for j in range(d) if j not in categories)
+    gaussians = Gaussian(Diagonal(), floor)
+    if not categories:
+        return gaussians, None
+    if not numbers:
+        return levels, levels.prior(smoothing)
+    both = Product((Part(gaussians, numbers), Part(levels, tuple(categories))))
+    return both, both.prior(None, levels.prior(smoothing))
+
+
+def numbers_imputed(X: Table, imputed: Table, is_level: Mask) -> Table:
     """The table with numbers imputed only: a mean is not a level. A tensor has no missing entries."""
     if is_tensor(X):
         return X
@@ -157,16 +160,16 @@ def _numbers_imputed(X: Table, imputed: Table, is_level: Mask) -> Table:
     return ChunkedArray(X.rows, lambda rows: np.where(is_level, known(rows), filled(rows)), imputed.example)
 
 
-def _levels(family: Family) -> dict[int, int]:
+def column_levels(family: Family) -> dict[int, int]:
     """The number of levels of each categorical column."""
     if isinstance(family, Categorical):
         return dict(enumerate(family.levels))
     if isinstance(family, Product):
-        return {part.columns[j]: m for part in family.parts for j, m in _levels(part.family).items()}
+        return {part.columns[j]: m for part in family.parts for j, m in column_levels(part.family).items()}
     return {}
 
 
-def _embedded(X: Matrix, w: Weights, levels: dict[int, int]) -> Matrix:
+def embedded(X: Matrix, w: Weights, levels: dict[int, int]) -> Matrix:
     """Standardised columns, and indicators of levels, scaled so that rows that differ in one category are 1 apart."""
     numbers = [j for j in range(X.shape[1]) if j not in levels]
     if is_chunked(X) or is_tensor(X):

@@ -7,38 +7,41 @@ from fivefold.core.compilation.jit import jit
 
 @jit(error_model="numpy")
 def viterbi(start, steps, emission, rows, offsets, first, last, longest, path, value):
-    """The best path of sequences first .. last, and its log weight; `longest` positions at most."""
+    """The best path of sequences first .. last, and its log weight; `longest` positions at most.
+
+    The way forward keeps the largest weights only, which vectorises; the way back looks up where they came from.
+    """
     K = len(start)
     several = len(steps) > 1
-    before = np.empty((longest, K), dtype=np.int16)
-    now, best, source = np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
+    V = np.empty((longest, K))
     for s in range(first, last):
         lo, size = offsets[s], offsets[s + 1] - offsets[s]
         for k in range(K):
-            now[k] = start[k] + emission[rows[lo], k]
+            V[0, k] = start[k] + emission[rows[lo], k]
         for t in range(1, size):
-            A, b = steps[lo + t if several else 0], emission[rows[lo + t]]
+            A, b, before, now = steps[lo + t if several else 0], emission[rows[lo + t]], V[t - 1], V[t]
             for k in range(K):
-                best[k] = -np.inf
-                source[k] = 0
-            for i in range(K):
-                v = now[i]
+                now[k] = before[0] + A[0, k]
+            for i in range(1, K):
+                v = before[i]
                 for k in range(K):
                     u = v + A[i, k]
-                    better = u > best[k]
-                    best[k] = u if better else best[k]
-                    source[k] = i if better else source[k]
+                    now[k] = u if u > now[k] else now[k]
             for k in range(K):
-                before[t, k] = source[k]
-                now[k] = best[k] + b[k]
+                now[k] += b[k]
         end = 0
         for k in range(1, K):
-            if now[k] > now[end]:
+            if V[size - 1, k] > V[size - 1, end]:
                 end = k
-        value[s] = now[end]
-        for t in range(size - 1, -1, -1):
-            path[lo + t] = end
-            end = before[t, end] if t > 0 else 0
+        value[s] = V[size - 1, end]
+        path[lo + size - 1] = end
+        for t in range(size - 1, 0, -1):
+            A, before, source = steps[lo + t if several else 0], V[t - 1], 0
+            for i in range(1, K):
+                if before[i] + A[i, end] > before[source] + A[source, end]:
+                    source = i
+            end = source
+            path[lo + t - 1] = end
 
 
 @jit(error_model="numpy")

@@ -1,6 +1,6 @@
 """The best paths of a chain: Viterbi's, and the best several.
 
-    V_t(k) = emission_t(k) + max_i [V_{t-1}(i) + transition_t(i, k)]      with the best i kept, and followed back
+    V_t(k) = emission_t(k) + max_i [V_{t-1}(i) + transition_t(i, k)]      and back by the best i
 
 in logs, so nothing underflows. Of paths of equal weight the one that is lowest in its last state, then in the one
 before, wins. Viterbi (1967); the list of the best several per state is Seshadri & Sundberg's (1994).
@@ -16,8 +16,6 @@ from fivefold.core.parallel import map_items
 from fivefold.core.types import Doubles, Indices
 from fivefold.inference.chains.best_path_loops import best_paths, viterbi
 from fivefold.inference.chains.chain import Chain
-
-MAX_STATES = 2**15 - 1  # back pointers have 16 bits: a table of more states than these would need 8 GiB
 
 
 class BestPath(NamedTuple):
@@ -41,8 +39,6 @@ def best_path(chain: Chain) -> BestPath:
     >>> best_path(chain).path, best_path(chain).value.round(6)
     (array([0, 0, 0, 0, 0]), array([-2.230307]))
     """
-    if chain.n_states > MAX_STATES:
-        raise ValueError(f"Viterbi takes {MAX_STATES} states at most; the chain has {chain.n_states}")
     path, value = np.empty(chain.n_positions, dtype=np.int64), np.empty(chain.n_sequences)
 
     def work(i: int) -> None:

@@ -10,32 +10,20 @@ of symbols that `codes` picks: a position without an observation has a row of ze
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
+from fivefold.core.admission.sequences import sequence_offsets
 from fivefold.core.types import Doubles, Indices, Matrix
 
 MIN_PART_CELLS = 1 << 15  # positions times states of a part at least: a tenth of a millisecond of work
 MAX_PARTS = 64  # parts of a batch, at most
-INT64 = np.dtype(np.int64)
 
 
-def chain_offsets(lengths: Sequence[int] | Indices, n: int) -> Indices:
-    """Where each sequence begins, and the end of the last (S + 1,), for these lengths, which must sum to n."""
-    sizes = np.asarray(lengths)
-    if sizes.ndim != 1 or not len(sizes) or (sizes.dtype.kind not in "iu" and (sizes != np.rint(sizes)).any()):
-        raise ValueError(f"lengths must be a list of whole numbers, one per sequence; got {lengths!r}")
-    if (short := np.flatnonzero(sizes < 1)).size:
-        raise ValueError(
-            f"sequence {short[0]} has the length {sizes[short[0]]}: a sequence has one row or more. Leave it out"
-        )
-    if (total := int(sizes.sum())) != n:
-        raise ValueError(f"the lengths sum to {total}, but there are {n} rows (n_samples={n})")
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+chain_offsets = sequence_offsets  # where each sequence begins
 
 
 @dataclass(frozen=True)
@@ -102,7 +90,7 @@ class Chain:
         count = min(MAX_PARTS, S, max(1, n * self.n_states // MIN_PART_CELLS))
         cuts = np.searchsorted(self.offsets, [n * i // count for i in range(1, count)])
         ends = np.unique(np.concatenate([[0], cuts, [S]])).tolist()
-        return list(itertools.pairwise(ends))
+        return list(pairwise(ends))
 
     def path_log_prob(self, path: Indices) -> Doubles:
         """The log weight of one state per position (n,), per sequence (S,): log p(z, x) of a hidden Markov model."""

@@ -14,7 +14,7 @@ Dempster, Laird & Rubin (1977); hard assignment: Celeux & Govaert (1992).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -26,10 +26,11 @@ from fivefold.core.numerics.arrays import AnyArray, is_tensor, namespace, plus_r
 from fivefold.core.numerics.softmax import softmax
 from fivefold.core.numerics.tensors import one_hot, row_cuts
 from fivefold.core.parallel import BLOCK_ROWS, column_blocks, map_parts, scratch, teams_available
-from fivefold.core.types import Codes, Indices, Mask, Matrix, Rng, Vector, Weights
+from fivefold.core.types import Codes, Mask, Matrix, Rng, Vector, Weights
 from fivefold.distributions.covariances.covariance_matrices import FullCovariance
 from fivefold.distributions.family import Accumulator, Family, FamilyMembers, FamilyStats, sum_stats
 from fivefold.distributions.gaussian import Gaussian
+from fivefold.distributions.statistics.empty_groups import refill_empty
 from fivefold.distributions.statistics.mixture_step_loops import LOG_ZERO, PART_ROWS, full_covariance_step
 from fivefold.distributions.statistics.moments import ColumnPairSums
 from fivefold.distributions.statistics.tensor_mixture_step import gaussian_step
@@ -37,7 +38,6 @@ from fivefold.inference.em import CollapseError
 
 TENSOR_LOG_ZERO = -1e30  # the same for tensors, of which some are float32
 BLOCK_BYTES = 2**21  # of a block of rows, their densities and responsibilities: about what a core's cache holds
-MIN_COMPONENT_SHARE = 1e-12  # a component with less than this share of all weight counts as one without rows
 
 
 class Assignment(Protocol):
@@ -155,7 +155,7 @@ class FiniteMixture:
     def maximise(self, stats: FamilyStats) -> FiniteMixture:
         """The mixture that fits the statistics best."""
         try:
-            members = self.family.fit(_with_empty_refilled(stats), self.prior)
+            members = self.family.fit(refill_empty(stats), self.prior)
         except ValueError as error:
             listed = ", ".join(f"{weight:.4g}" for weight in stats.weight)
             raise CollapseError(f"{error}. Rows by component, in weight: {listed}") from error
@@ -256,23 +256,3 @@ class FiniteMixture:
     def _log_prior(self) -> float:
         value = 0.0 if self.prior is None else float(self.components.expected_log_prob(self.prior).sum())
         return value + (self.share * float(np.log(self.weights).sum()) if 0 < self.share < np.inf else 0.0)
-
-
-def _with_empty_refilled(stats: FamilyStats) -> FamilyStats:
-    """The statistics, with a tiny share of all rows for a component without rows: its parameters must be defined."""
-    K, lost = len(stats.weight), ~(stats.weight > MIN_COMPONENT_SHARE * stats.weight.sum())
-    if not lost.any():
-        return stats
-    pooled = sum_stats(_members_of(np.array([k]), stats) for k in np.flatnonzero(~lost)) * MIN_COMPONENT_SHARE
-    return _members_of(np.where(lost, K, np.arange(K)), stats, pooled)
-
-
-def _members_of(index: Indices, *stats: FamilyStats) -> FamilyStats:
-    """Members `index` of statistics laid end to end."""
-    values = [[getattr(s, f.name) for s in stats] for f in fields(stats[0])]
-    return type(stats[0])(*(
-        tuple(_members_of(index, *parts) for parts in zip(*v, strict=True))
-        if isinstance(v[0], tuple)
-        else np.concatenate(v)[index]
-        for v in values
-    ))  # fmt: skip
