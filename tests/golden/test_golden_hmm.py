@@ -12,7 +12,7 @@ from fivefold.sequence import CategoricalHMM
 
 def two_states(switch, wrong, **settings):
     """Two states that stay with probability 1 - switch and emit their own number with probability 1 - wrong."""
-    model = CategoricalHMM(2, **settings)
+    model = CategoricalHMM(2, **settings, random_state=0)
     model.startprob_ = [0.5, 0.5]
     model.transmat_ = [[1 - switch, switch], [switch, 1 - switch]]
     model.emissionprob_ = [[1 - wrong, wrong], [wrong, 1 - wrong]]
@@ -68,7 +68,7 @@ def test_joint_probabilities_sum_to_one():
 def test_marginal_decoding_may_choose_an_impossible_path_where_viterbi_does_not():
     """C-06: a hundred states; the first goes to any other, and all others go back to it."""
     K = 100
-    model = CategoricalHMM(K)
+    model = CategoricalHMM(K, random_state=0)
     model.startprob_ = np.r_[1 / 3, np.full(K - 1, 2 / 3 / (K - 1))]
     A = np.zeros((K, K))
     A[0, 1:], A[1:, 0] = 1 / (K - 1), 1.0
@@ -94,7 +94,7 @@ def test_each_decoder_minimises_the_expectation_of_its_loss():
 
 
 def test_rainy_and_sunny_days():
-    model = CategoricalHMM(2)
+    model = CategoricalHMM(2, random_state=0)
     model.startprob_, model.transmat_ = [0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]]
     model.emissionprob_ = [[0.1, 0.4, 0.5], [0.6, 0.3, 0.1]]
     value, path = model.decode([[0], [1], [2]])

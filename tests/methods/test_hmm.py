@@ -110,7 +110,7 @@ def test_a_weight_of_a_sequence_means_repetition():
         (X, [40, 40, 40], [1, 3, 0]),
         (np.concatenate([X[:40], X[40:80], X[40:80], X[40:80]]), [40] * 4, None),
     ):
-        model = GaussianHMM(2, **given)
+        model = GaussianHMM(2, **given, random_state=0)
         model.startprob_, model.transmat_ = [0.5, 0.5], [[0.8, 0.2], [0.3, 0.7]]
         model.means_, model.covars_ = [[0, 0], [8, 8]], np.ones((2, 2))
         models.append(model.fit(table, lengths=lengths, sample_weight=w))
@@ -174,7 +174,7 @@ def test_states_that_share_an_emission():
     assert model.transmat_.shape == (4, 4)
     assert model.predict_proba(X).shape == (300, 4)
     with pytest.raises(ValueError, match="tied_states must be one group"):
-        GaussianHMM(3, tied_states=[0, 2, 2]).fit(X)
+        GaussianHMM(3, tied_states=[0, 2, 2], random_state=0).fit(X)
 
 
 def test_known_states_keep_their_numbers():
@@ -186,18 +186,20 @@ def test_known_states_keep_their_numbers():
     mask[:10] = np.arange(3) == states[0]
     assert (GaussianHMM(3, random_state=0).fit_labelled(X, mask).predict(X)[:10] == states[0]).all()
     with pytest.raises(ValueError, match="labels must be the states 0 .. 2"):
-        GaussianHMM(3).fit_labelled(X, states + 7)
+        GaussianHMM(3, random_state=0).fit_labelled(X, states + 7)
 
 
 def test_a_prior_keeps_a_symbol_that_was_not_seen():
     X = np.array([[0], [1], [0], [1], [1]])
-    assert CategoricalHMM(1, n_features=3).fit(X).emissionprob_[0, 2] == 0
-    assert CategoricalHMM(1, n_features=3, emissionprob_prior=2).fit(X).emissionprob_[0, 2] == pytest.approx(1 / 8)
+    assert CategoricalHMM(1, n_features=3, random_state=0).fit(X).emissionprob_[0, 2] == 0
+    assert CategoricalHMM(1, n_features=3, emissionprob_prior=2, random_state=0).fit(X).emissionprob_[
+        0, 2
+    ] == pytest.approx(1 / 8)
 
 
 def test_a_state_without_rows_is_named_and_nothing_is_nan():
     X = np.repeat([[0.0], [1.0]], 30, axis=0)
-    model = GaussianHMM(3, init_params="", n_iter=5)
+    model = GaussianHMM(3, init_params="", n_iter=5, random_state=0)
     model.startprob_, model.transmat_ = [0.5, 0.5, 0], [[0.9, 0.1, 0], [0.1, 0.9, 0], [0, 0, 1]]
     model.means_, model.covars_ = [[0], [1], [5]], np.ones((3, 1))
     with pytest.warns(ConvergenceWarning, match="no row is left for state 2: ask for fewer states"):
@@ -214,7 +216,7 @@ def test_a_column_that_is_constant_in_a_state_is_no_obstacle():
 
 
 def test_an_impossible_sequence_is_named_with_its_row():
-    model = CategoricalHMM(2)
+    model = CategoricalHMM(2, random_state=0)
     model.startprob_, model.transmat_ = [1, 0], [[0.5, 0.5], [0, 1]]
     model.emissionprob_ = [[1, 0], [0, 1]]
     X = [[0], [1], [0], [1], [0]]
@@ -236,7 +238,7 @@ def test_an_impossible_sequence_is_named_with_its_row():
 )
 def test_sequences_that_cannot_be_are_refused_by_name(X, lengths, words):
     with pytest.raises(ValueError, match=f"GaussianHMM: .*{words}"):
-        GaussianHMM(1).fit(X, lengths=lengths)
+        GaussianHMM(1, random_state=0).fit(X, lengths=lengths)
 
 
 def test_the_ways_to_give_sequences_agree():
@@ -284,7 +286,7 @@ def test_sequences_are_indexed_by_number_slice_and_mask():
 
 def test_very_long_and_very_many_sequences():
     rng = np.random.RandomState(0)
-    model = CategoricalHMM(2)
+    model = CategoricalHMM(2, random_state=0)
     model.startprob_, model.transmat_ = [0.5, 0.5], [[0.99, 0.01], [0.02, 0.98]]
     model.emissionprob_ = [[0.9, 0.1], [0.2, 0.8]]
     long = rng.randint(2, size=(1_000_000, 1))
@@ -315,7 +317,7 @@ def test_a_monitor_of_the_users_own_decides_when_to_stop():
 
 
 def test_parameters_that_are_set_are_checked_and_used():
-    model = GaussianHMM(2, "full")
+    model = GaussianHMM(2, "full", random_state=0)
     model.startprob_ = [0.5, 0.6]
     model.transmat_, model.means_, model.covars_ = np.eye(2), [[0.0], [1.0]], np.ones((2, 1, 1))
     with pytest.raises(ValueError, match=r"startprob_ must be probabilities that sum to 1; got \[0.5, 0.6\]"):
@@ -326,14 +328,14 @@ def test_parameters_that_are_set_are_checked_and_used():
     assert model.score([[0.0]]) > before
     with pytest.raises(ValueError, match="covars_ must be positive definite"):
         model.covars_ = -np.ones((2, 1, 1))
-    fresh = GaussianHMM(1)
+    fresh = GaussianHMM(1, random_state=0)
     fresh.startprob_, fresh.transmat_ = [1.0], [[1.0]]
     with pytest.warns(UserWarning, match="startprob_, transmat_ will be overwritten"):
         fresh.fit([[0.0], [1.0]])
 
 
 def test_the_stationary_distribution_is_left_alone_by_a_step():
-    model = CategoricalHMM(2)
+    model = CategoricalHMM(2, random_state=0)
     model.transmat_ = [[0.9, 0.1], [0.5, 0.5]]
     np.testing.assert_allclose(model.get_stationary_distribution(), [5 / 6, 1 / 6])
     model.transmat_ = np.eye(2)

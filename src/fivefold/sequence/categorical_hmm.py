@@ -49,7 +49,7 @@ class CategoricalHMM(BaseHMM):
     Examples
     --------
     >>> from fivefold.sequence import CategoricalHMM
-    >>> weather = CategoricalHMM(2)
+    >>> weather = CategoricalHMM(2, random_state=0)
     >>> weather.startprob_, weather.transmat_ = [0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]]
     >>> weather.emissionprob_ = [[0.1, 0.4, 0.5], [0.6, 0.3, 0.1]]
     >>> weather.decode([[0], [1], [2]])[1]
