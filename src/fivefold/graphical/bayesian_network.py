@@ -25,7 +25,7 @@ from fivefold.graphical.assignments import assignment_text
 from fivefold.graphical.discrete_model import DiscreteModel
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
 from fivefold.graphical.queries.query_engines import ImpossibleEvidence
-from fivefold.graphical.variables import MISSING, Evidence, State, Variables
+from fivefold.graphical.variables import MISSING, Evidence, State, Variables, places
 from fivefold.inference.approximate.weighted_sampling import draw_rows
 from fivefold.inference.factors.factor import Factor
 
@@ -165,9 +165,9 @@ class BayesianNetwork(DiscreteModel):
                 f"row {row}: variable {self.variables.nodes[i]!r} is missing; the joint probability needs all variables"
             )
         with np.errstate(divide="ignore"):
-            return np.stack(
-                [np.log(table[tuple(codes[:, [*p, i]].T)]) for i, (p, table) in enumerate(self._families())]
-            )
+            logs = [np.log(table).ravel() for table in self.tables]
+        columns, cards = np.asfortranarray(codes), self.variables.cards
+        return np.stack([logs[i][places(columns, (*p, i), cards)] for i, p in enumerate(self.parents)])
 
     def joint_probability(self, assignment: Evidence) -> float:
         """P of a total assignment, the product of one entry per table."""

@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from fivefold.core.admission.refusals import is_missing, listed
-from fivefold.core.types import Codes, Doubles, UserTable
+from fivefold.core.types import Codes, Doubles, Indices, UserTable
 from fivefold.graphical.graphs.named_nodes import NamedNodes
 
 State: TypeAlias = Hashable  # the label of a state: text, a number, a truth value
@@ -58,7 +58,7 @@ class Variables(NamedNodes):
     def from_table(cls, X: UserTable, states: Mapping[str, Sequence[State]] | None = None) -> Variables:
         """The columns of a table and the values in them, sorted; `states` gives them for some columns."""
         given = states or {}
-        columns = _columns(X)
+        columns = columns_of(X)
         found = (tuple(given[name]) if name in given else _states(name, column) for name, column in columns.items())
         return cls(tuple(columns), tuple(found))
 
@@ -116,7 +116,7 @@ class Variables(NamedNodes):
         """
         if isinstance(X, np.ndarray) and X.dtype.kind in "iu":
             return self._checked(X)
-        columns = _columns(X, self.nodes)
+        columns = columns_of(X, self.nodes)
         if unknown := [name for name in columns if name not in self._numbers]:
             raise ValueError(f"the table has a column {unknown[0]!r}, which is no variable of the model; drop it first")
         n = len(next(iter(columns.values()))) if columns else 0
@@ -143,6 +143,10 @@ class Variables(NamedNodes):
 
     def _column_codes(self, name: str, values: Sequence[Any]) -> list[int]:
         known = self._codes[self.index(name)]
+        try:
+            return list(map((known | {None: known.get(None, MISSING)}).__getitem__, values))
+        except (KeyError, TypeError):
+            pass  # NaN, or labels that have to be looked at one by one
         found = []
         for row, value in enumerate(values):
             code = known.get(value)
@@ -155,10 +159,10 @@ class Variables(NamedNodes):
         return found
 
 
-def _columns(X: UserTable, names: Iterable[str] = ()) -> dict[str, list[Any]]:
+def columns_of(X: UserTable, names: Iterable[str] = ()) -> dict[str, list[Any]]:
     """The columns of a frame, a mapping or an array, as lists by name."""
     if isinstance(X, Mapping):
-        columns = {str(name): list(values) for name, values in X.items()}
+        columns = {str(name): values if isinstance(values, list) else list(values) for name, values in X.items()}
     elif nw.dependencies.is_into_dataframe(X):
         columns = {str(series.name): _values(series) for series in nw.from_native(X, eager_only=True).iter_columns()}
     else:
@@ -176,13 +180,23 @@ def _columns(X: UserTable, names: Iterable[str] = ()) -> dict[str, list[Any]]:
 
 def _values(series: nw.Series[Any]) -> list[Any]:
     values = series.to_list()
-    for i in np.flatnonzero(series.is_null().to_numpy()):
-        values[i] = None
+    if series.null_count():
+        for i in np.flatnonzero(series.is_null().to_numpy()):
+            values[i] = None
     return values
 
 
+def places(codes: Codes, scope: Sequence[int], cards: Sequence[int]) -> Indices:
+    """The cell of each row (n,) in a flat table over some variables; codes (n, variables) must not be missing."""
+    place = np.zeros(len(codes), dtype=np.intp)
+    for i in scope:
+        place *= cards[i]
+        place += codes[:, i]
+    return place
+
+
 def _states(name: str, values: list[Any]) -> tuple[State, ...]:
-    found = {value for value in values if not is_missing(value)}
+    found = {value for value in set(values) if not is_missing(value)}
     if not found:
         raise ValueError(f"column {name!r} has no value, so its states are not known; give them as states")
     return tuple(sorted(found, key=lambda v: (isinstance(v, str), v)))

@@ -17,7 +17,7 @@ import numpy as np
 from fivefold.core.types import Codes, Doubles, Weights
 from fivefold.graphical.assignments import assignment_text
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
-from fivefold.graphical.variables import Variables
+from fivefold.graphical.variables import Variables, places
 
 Unseen = Literal["uniform", "error"]
 Estimate = Literal["mean", "mode"]
@@ -25,15 +25,19 @@ Estimate = Literal["mean", "mode"]
 
 def family_counts(variables: Variables, graph: DirectedGraph, codes: Codes, w: Weights) -> tuple[Doubles, ...]:
     """Per variable the weight of rows (n, variables) by the states of its parents and its own."""
-    return tuple(scope_counts(variables, (*parents, i), codes, w) for i, parents in enumerate(graph.parents))
+    columns = np.asfortranarray(codes)
+    return tuple(scope_counts(variables, (*parents, i), columns, w) for i, parents in enumerate(graph.parents))
 
 
 def scope_counts(variables: Variables, scope: Sequence[int], codes: Codes, w: Weights) -> Doubles:
     """The weight of rows by the states of some variables."""
     shape = tuple(variables.cards[i] for i in scope)
     size = int(np.prod(shape, dtype=np.int64))
-    place = np.ravel_multi_index(tuple(codes[:, i] for i in scope), shape) if scope else np.zeros(len(codes), np.intp)
-    return np.bincount(place, w, minlength=size).reshape(shape).astype(np.float64, copy=False)  # of no rows: integers
+    return (
+        np.bincount(places(codes, scope, variables.cards), w, minlength=size)
+        .reshape(shape)
+        .astype(np.float64, copy=False)
+    )  # of no rows: integers
 
 
 def pseudo_counts(

@@ -20,7 +20,7 @@ from fivefold.graphical.parameters.table_counts import (
     pseudo_counts,
     tables_from_counts,
 )
-from fivefold.graphical.variables import MISSING, State, Variables
+from fivefold.graphical.variables import MISSING, State, Variables, columns_of
 from fivefold.inference.em import best_em
 
 
@@ -86,6 +86,8 @@ def fit_tables(
     """
     known = structure if isinstance(structure, BayesianNetwork) else None
     graph = structure.graph if isinstance(structure, BayesianNetwork) else structure
+    if not isinstance(X, np.ndarray):
+        X = columns_of(X, graph.nodes)
     variables = known.variables if known else _variables(graph, X, states or {})
     codes = variables.encode(X)
     if len(codes) == 0:
@@ -94,9 +96,11 @@ def fit_tables(
     codes, w = codes[w > 0], w[w > 0]
     added = pseudo_counts(variables, graph, prior, equivalent_sample_size, estimate)
     if (codes != MISSING).all():
-        counts = [n + a for n, a in zip(family_counts(variables, graph, codes, w), added, strict=True)]
+        seen = family_counts(variables, graph, codes, w)
+        counts = [n + a for n, a in zip(seen, added, strict=True)]
         network = BayesianNetwork(variables, graph.parents, tables_from_counts(variables, graph, counts, unseen))
-        return NetworkFit(network, float(w @ network.log_joint(codes)), tuple(counts))
+        log_likelihood = sum(_log_likelihood(n, table) for n, table in zip(seen, network.tables, strict=True))
+        return NetworkFit(network, log_likelihood, tuple(counts))
     rng = check_random_state(random_state)
     starts = [known or random_tables(variables, graph, rng)]
     starts += [random_tables(variables, graph, rng) for _ in range(n_init - 1)]
@@ -106,6 +110,11 @@ def fit_tables(
     network = found.model.network
     log_likelihood = float(NetworkEM.start(network).expect(rows, weights)[1])
     return NetworkFit(network, log_likelihood, tuple(found.statistics or ()), found.history, found.reason)
+
+
+def _log_likelihood(counts: Doubles, table: Doubles) -> float:
+    used = counts > 0
+    return float(counts[used] @ np.log(table[used]))
 
 
 def _variables(graph: DirectedGraph, X: UserTable, states: Mapping[str, Sequence[State]]) -> Variables:
