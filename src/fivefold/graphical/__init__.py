@@ -2,6 +2,7 @@
 
 from fivefold.graphical.assignments import Assignment as Assignment
 from fivefold.graphical.bayesian_network import BayesianNetwork as BayesianNetwork
+from fivefold.graphical.bayesian_network_classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
 from fivefold.graphical.factor_graph import FactorGraph as FactorGraph
 from fivefold.graphical.fields.image_restoration import restore_image as restore_image
 from fivefold.graphical.fields.image_segmentation import segment_image as segment_image
