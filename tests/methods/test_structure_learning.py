@@ -150,13 +150,13 @@ def test_the_exact_search_finds_the_best_of_all_graphs(seed, score):
     best = max(scores.total(parents) for parents in oracle.all_dags(4))
     exact = exact_search(X, score)
     assert exact.score == pytest.approx(best, rel=1e-12)
-    climbed = hill_climbing(X, score, tabu=10, restarts=5, random_state=0)
+    climbed = hill_climbing(X, score, restarts=5, random_state=0)
     assert climbed.score == pytest.approx(best, rel=1e-12)
 
 
 def test_the_score_of_a_climb_rises_and_ends_in_a_local_optimum():
     X = network(7, 7, 3).sample_codes(1000, 7)
-    found = hill_climbing(X)
+    found = hill_climbing(X, tabu=0)
     assert (np.diff(found.history) > 0).all() and found.reason == "converged"
     scores = FamilyScores(X)
     assert scores.total(found.graph.parents) == pytest.approx(found.score, rel=1e-13)
@@ -214,7 +214,7 @@ def test_rules_about_edges_are_kept():
 def test_best_first_is_never_worse_than_hill_climbing_from_the_same_start():
     for seed in range(5):
         X = network(seed, 6, 3).sample_codes(300, seed)
-        assert best_first(X).score >= hill_climbing(X).score - 1e-6
+        assert best_first(X).score >= hill_climbing(X, tabu=0).score - 1e-6
 
 
 def test_annealing_at_temperature_zero_only_climbs_and_seeds_decide():
@@ -244,7 +244,7 @@ def test_a_large_sample_gives_the_equivalence_class():
     for seed in range(8):
         net = network(100 + seed, 6, 3, 2, 0.7)
         X = net.sample_codes(30_000, seed)
-        climb, exact = hill_climbing(X, tabu=10, restarts=10, random_state=seed), exact_search(X)
+        climb, exact = hill_climbing(X, restarts=3, random_state=seed), exact_search(X)
         assert climb.score == pytest.approx(exact.score, rel=1e-12)
         found["climb"] += are_equivalent(climb.graph, net.graph)
         found["exact"] += are_equivalent(exact.graph, net.graph)

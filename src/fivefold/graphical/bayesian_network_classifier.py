@@ -34,7 +34,7 @@ from fivefold.graphical.bayesian_network import BayesianNetwork
 from fivefold.graphical.class_score_loops import add_family_logs
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
 from fivefold.graphical.structure_learning.chow_liu import k_dependence, tree_augmented_naive_bayes
-from fivefold.graphical.structure_learning.coded_table import CodedTable
+from fivefold.graphical.structure_learning.coded_table import CodedTable, unused_label
 from fivefold.graphical.structure_learning.family_counts import family_table
 from fivefold.graphical.structure_learning.hill_climbing import hill_climbing
 from fivefold.graphical.structure_learning.learned_structure import LearnedStructure
@@ -245,12 +245,9 @@ class BayesianNetworkClassifier(BayesClassifier):
         """Names and states of the columns, and of the class as the last variable."""
         d = len(bins.sizes)
         names = [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])]
-        target = "class"
-        while target in names:
-            target += "_"
         known = known_categories(self)
         states = [_state_labels(bins, j, known.get(j, ())) for j in range(d)]
-        return Variables((*names, target), (*states, tuple(self.classes_.tolist())))
+        return Variables((*names, unused_label("class", names)), (*states, tuple(self.classes_.tolist())))
 
 
 def smoothed_table(counts: Doubles, alpha: float) -> Doubles:
@@ -274,12 +271,13 @@ def smoothed_table(counts: Doubles, alpha: float) -> Doubles:
 
 
 def _state_labels(bins: Bins, j: int, categories: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Intervals of numbers, or the levels of a category; where these are pooled, the last state is None."""
+    """Intervals of numbers, or the levels of a category, of which the rarest may share the last state."""
     size, edges = int(bins.sizes[j]), bins.edges[j]
     if bins.categorical[j]:
         alone = {int(p): categories[int(v)] for v, p in zip(edges, bins.place[j], strict=True)}
-        labels = [alone.get(p) for p in range(size)]
-        return tuple([*labels[:-1], None] if len(edges) > size else labels)
+        if len(edges) > size:
+            alone[size - 1] = unused_label("others", categories)
+        return tuple(alone[p] for p in range(size)) if alone else ("any",)
     texts = [f"{edge:.6g}" for edge in edges]
     if len(set(texts)) < len(texts):
         texts = [repr(float(edge)) for edge in edges]

@@ -77,7 +77,7 @@ class CodedTable:
     def with_missing_states(self) -> CodedTable:
         """The table in which to be missing is a further state, the last, of columns that hold missing values."""
         known = zip(self.variables.states, self.incomplete, strict=True)
-        states = tuple((*labels, None) if gap else labels for labels, gap in known)
+        states = tuple((*labels, unused_label("missing", labels)) if gap else labels for labels, gap in known)
         return replace(self, variables=Variables(self.variables.nodes, states))
 
     def without_missing_rows(self) -> CodedTable:
@@ -119,6 +119,13 @@ def code_table(
     if not (kept := w > 0).all():
         codes, w = np.ascontiguousarray(codes[:, kept]), w[kept]
     return CodedTable(Variables(tuple(columns), tuple(labels for _, labels in coded)), codes, w)
+
+
+def unused_label(word: str, labels: Sequence[State]) -> str:
+    """A label that begins with a word and is none of the others."""
+    while word in labels:
+        word += "_"
+    return word
 
 
 def _columns(X: UserTable) -> dict[str, Any]:

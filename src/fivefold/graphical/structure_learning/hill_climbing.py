@@ -1,8 +1,8 @@
 """Hill climbing over directed acyclic graphs, with a tabu list and restarts.
 
 Take the move with the largest gain until none gains. With a tabu list of t moves the climb goes on from a local
-optimum, by the best move whose edge none of the last t moves has changed, until `patience` steps have not improved on
-the best structure. A restart changes the best structure by a few random moves and climbs again. The score is
+optimum, by the best move that undoes none of the last t moves, until `patience` steps have not improved on the best
+structure. A restart changes the best structure by a few random moves and climbs again. The score is
 decomposable, so a step recomputes the families of one variable, or of two.
 
 Heckerman, Geiger & Chickering (1995); Glover (1989).
@@ -20,7 +20,7 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Rng, UserTable
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
 from fivefold.graphical.structure_learning.coded_table import CodedTable
-from fivefold.graphical.structure_learning.dag_moves import Structure, move_at
+from fivefold.graphical.structure_learning.dag_moves import Move, Structure, move_at
 from fivefold.graphical.structure_learning.family_scores import Score, StructurePrior
 from fivefold.graphical.structure_learning.learned_structure import LearnedStructure, Monitor, Search
 from fivefold.graphical.structure_learning.score_cache import FamilyScores
@@ -34,7 +34,7 @@ def hill_climbing(
     *,
     start: DirectedGraph | None = None,
     max_parents: int | None = None,
-    tabu: int = 0,
+    tabu: int = 10,
     patience: int = 10,
     restarts: int = 0,
     perturbation: int = 5,
@@ -46,9 +46,9 @@ def hill_climbing(
 ) -> LearnedStructure:
     """The best structure on the way up from `start`, or from the empty graph.
 
-    `required`, `forbidden` and `allowed` are pairs of names (parent, child). `perturbation` is the number of random
-    moves of a restart. `monitor(structure, score)` is called after every step, and ends the search by returning True;
-    Ctrl-C keeps the best structure so far.
+    With `tabu=0` it is plain hill climbing. `required`, `forbidden` and `allowed` are pairs of names (parent, child).
+    `perturbation` is the number of random moves of a restart. `monitor(structure, score)` is called after every step,
+    and ends the search by returning True; Ctrl-C keeps the best structure so far.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def hill_climbing(
     >>> sprinkler = rng.rand(500) < 0.4
     >>> wet = (rain | sprinkler) ^ (rng.rand(500) < 0.05)
     >>> columns = {"rain": rain.tolist(), "sprinkler": sprinkler.tolist(), "wet": wet.tolist()}
-    >>> found = hill_climbing(columns, tabu=5)
+    >>> found = hill_climbing(columns)
     >>> sorted(found.graph.named_edges())
     [('rain', 'wet'), ('sprinkler', 'wet')]
     """
@@ -80,15 +80,15 @@ def hill_climbing(
 def _climb(search: Search, here: Structure, tabu: int, patience: int, max_iter: int) -> str:
     """Climb from `here`; why it ended."""
     value, d = search.value(here), len(here.edges)
-    recent: deque[tuple[int, int]] = deque(maxlen=tabu)
+    recent: deque[tuple[int, int, int]] = deque(maxlen=tabu)  # places of gains: moves that would undo the last ones
     idle = 0
     if search.step(here, value):
         return "stopped"
     while search.steps < max_iter:
         gains = here.gains(search.scores)
-        for a, b in recent:
-            for pair in ((a, b), (b, a)):  # unless the move leads beyond the best structure
-                gains[:, pair[0], pair[1]][value + gains[:, pair[0], pair[1]] <= search.least_improvement] = -np.inf
+        for place in recent:
+            if value + gains[place] <= search.least_improvement:  # unless the move leads beyond the best structure
+                gains[place] = -np.inf
         most = gains.max()
         at = int((gains >= most - MIN_GAIN * abs(value)).argmax())  # the first of those that differ by rounding only
         gain = gains.flat[at]
@@ -96,13 +96,20 @@ def _climb(search: Search, here: Structure, tabu: int, patience: int, max_iter: 
             return "converged"
         move = move_at(at, d)
         here, value = here.moved(move), value + gain
-        recent.append((move.parent, move.child))
+        recent.append(undoing(move))
         idle = 0 if value > search.least_improvement else idle + 1
         if search.step(here, value):
             return "stopped"
         if idle > patience:
             return "converged"
     return "max_iter"
+
+
+def undoing(move: Move) -> tuple[int, int, int]:
+    """The place, among gains, of the move that would undo a move."""
+    if move.kind == "reverse":
+        return 2, move.child, move.parent
+    return 1 if move.kind == "add" else 0, move.parent, move.child
 
 
 def perturbed(structure: Structure, moves: int, rng: Rng) -> Structure:
