@@ -44,7 +44,7 @@ SIDEWAYS = {
     ("ensemble", "naive_bayes"): "a default member of the voting ensemble",
     ("ensemble", "rules"): "formulas as terms of a sparse model",
     ("ensemble", "tree"): "forests and boosting are made of trees",
-    ("graphical", "naive_bayes"): "a network over the class and the columns decides by Bayes' rule, as naive Bayes does",
+    ("graphical", "naive_bayes"): "a network that holds the class decides by Bayes' rule too",
     ("multiclass", "svm"): "the default binary classifier",
     ("naive_bayes", "mixture"): "class densities may be mixtures",
     ("rank", "linear_model"): "a linear ranker is a linear model",

@@ -20,8 +20,8 @@ SCORES = {
     "pyAgrum likelihood": LogLikelihood(),
     "pyAgrum bdeu": BDeu(72.0),
 }
-# pyAgrum's logarithm of the gamma function is an approximation: off by 1e-6 per cell, and by far more below 1/4, so that
-# its BDeu with an equivalent sample size of 1 differs by up to 18 from pgmpy's, from SciPy's and from ours
+# pyAgrum's logarithm of the gamma function is an approximation: off by 1e-6 per cell, and by far more below 1/4, so
+# that its BDeu with an equivalent sample size of 1 differs by up to 18 from pgmpy's, from SciPy's and from ours
 TOLERANCES = {"pyAgrum bdeu": {"rtol": 0.0, "atol": 2e-5}}
 
 
