@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fivefold.core.compilation.atomics import (
     add_to_word,
     call_task,
@@ -56,7 +58,7 @@ def run_task(state: Any, kind: int, i: int, rank: int) -> None:
 def share_tasks(team, state, kind, count):
     """Run tasks 0..count of a kind on the whole team; called by its first thread."""
     if publish_task(team, TASK, STATE, TEAM_WORDS, run_task, state):
-        _share_published(team, kind, count)
+        _share_published(team, np.int64(kind), count)  # compiled once, not also for kinds that are constants
     else:
         for i in range(count):
             run_task(state, kind, i, 0)
@@ -67,8 +69,8 @@ def _share_published(team, kind, count):
     store_word(team, KIND, kind)
     store_word(team, DONE, 0)
     store_word(team, TICKET, ((load_word(team, SIZE) << TASK_BITS) + count) << TASK_BITS)
-    _take_tasks(team, 0)
-    waits = 0
+    _take_tasks(team, np.int64(0))
+    waits = np.int64(0)
     while load_word(team, DONE) < count:
         if load_word(team, STATUS) == FAILED:
             raise RuntimeError("a thread of the team failed")
@@ -78,9 +80,9 @@ def _share_published(team, kind, count):
 @jit
 def help_team(team, rank):
     """Take tasks until the team is closed, or pauses for long; called by every thread except the first."""
-    waits, status = 0, load_word(team, STATUS)
+    waits, status = np.int64(0), load_word(team, STATUS)
     while status < CLOSED and (waits < SPINS + PAUSE_YIELDS or (status == OPEN and rank < load_word(team, SIZE))):
-        waits = 0 if _take_tasks(team, rank) > 0 else _wait(waits)
+        waits = np.int64(0) if _take_tasks(team, rank) > 0 else _wait(waits)
         status = load_word(team, STATUS)
 
 

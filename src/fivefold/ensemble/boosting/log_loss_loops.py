@@ -46,7 +46,7 @@ def pass_over_log_losses(y: Array, eta: Array, w: Array, g: Array, h: Array) -> 
     return float(total / weight)
 
 
-@jit
+@jit(reference_counting=False)
 def _pass(team, state):
     share_tasks(team, state, 0, len(state.sums))
 

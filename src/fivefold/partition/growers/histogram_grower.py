@@ -54,6 +54,7 @@ from fivefold.partition.histograms.histogram_loops import (
     CUT_BIN,
     GAIN,
     MIN_COUNT_BITS,
+    SEARCH_LINES,
     SIGN,
     SIZE,
     VALUE,
@@ -141,6 +142,7 @@ class HistogramGrower:
             packed=allocate((2 * n,), np.int64),
             tables=np.empty((tables + (3 * threads if threads > 1 else 0), table), dtype=np.int64),
             scratch=np.zeros((threads, SCRATCH), dtype=np.int64),
+            lines=np.zeros((threads, SEARCH_LINES, BINS_PER_COLUMN), dtype=np.int64),
             gains=np.zeros((threads, BINS_PER_COLUMN)),
             g=np.empty(0),
             h=np.empty(0),
@@ -150,9 +152,12 @@ class HistogramGrower:
             value=np.empty(0),
             out=np.empty(0),
         )
-        self.interaction_sets = np.zeros((0, d), dtype=np.uint8)
-        if interaction_sets is not None:
-            self.interaction_sets = np.ascontiguousarray(interaction_sets, dtype=np.uint8)
+        self.interaction_sets: Codes | None = (
+            None  # also where any column may be used; loops then have no code for them
+        )
+        if interaction_sets is not None or limits.column_share < 1.0:
+            sets = np.zeros((0, d)) if interaction_sets is None else interaction_sets
+            self.interaction_sets = np.ascontiguousarray(sets, dtype=np.uint8)
         self._loop: Callable[..., bool] | None = None  # for the types of these rows, once it is known
 
     def grow(self, g: Array, h: Array, repeats: Indices, seed: int = 0) -> HistogramTree:

@@ -32,8 +32,6 @@ from fivefold.partition.histograms.growth_state import (
     LAST,
     LEFT,
     LEFT_IS_SMALL,
-    LEVELS,
-    LINES,
     LO,
     N_NODES,
     NODE,
@@ -68,6 +66,7 @@ from fivefold.partition.histograms.histogram_loops import (
     COUNT_BITS,
     CURVATURE_UNIT,
     CUT_BIN,
+    FOUND_LEVELS,
     GAIN,
     GRADIENT_UNIT,
     LEFT_N,
@@ -90,15 +89,12 @@ SLACK = 1.0 + 2.0**-20  # sums in another order differ by less than this, so tha
 SMALLEST_EXTENT = 1e-290  # of gradients and curvatures, so that there is a unit where all are zero
 
 
-@jit
+@jit(reference_counting=False)
 def grow_tree(team, state, interaction_sets, column_share, kind):
     """Round the gradients and grow a tree; False where the list of nodes is too short.
 
     For the kind ADD the values of the tree's leaves are added to their rows instead.
     """
-    if kind == ADD:
-        share_tasks(team, state, ADD, len(state.extents))
-        return True
     while True:
         count = len(state.extents)
         if kind == START:
@@ -106,13 +102,15 @@ def grow_tree(team, state, interaction_sets, column_share, kind):
         elif kind == EXTENT:
             set_units(state.tree.terms, state.extents)
             kind = QUANTISE
-        else:
+        elif kind != ADD:
             if kind == QUANTISE:
                 set_root_sums(state.tree, state.totals)
             kind, count = next_phase(state.tree, interaction_sets, column_share)
             if END <= kind <= FULL:
                 return kind != FULL
         share_tasks(team, state, kind, count)
+        if kind == ADD:
+            return True
 
 
 @jit
@@ -126,7 +124,7 @@ def run_tasks(state, kind, count):
 def _task(state, kind, i, rank):
     """Task i of the current phase."""
     if kind == SEARCH:
-        _search(state.tree, state.tables, state.scratch[rank], state.gains[rank], i)
+        _search(state.tree, state.tables, state.lines[rank], state.gains[rank], i)
     elif kind < SEARCH:
         _divide_rows(state, kind, i, rank)
     else:
@@ -199,7 +197,7 @@ def _move_rows(wave, part, parts, first, lo, hi, rows, spare, out):
 
 
 @jit
-def _search(tree, tables, scratch, gains, i):
+def _search(tree, tables, lines, gains, i):
     """Complete the histograms of some columns of both sides of a node, and find their best cuts."""
     wave, first, last = tree.wave[tree.tasks[i, PLACE]], tree.tasks[i, FIRST], tree.tasks[i, LAST]
     node = wave[NODE]
@@ -213,7 +211,6 @@ def _search(tree, tables, scratch, gains, i):
             small[at] += more[at]
     for at in range(begin, begin if root else end):
         large[at] -= small[at]
-    lines, levels = scratch[LINES:LEVELS].reshape(2, BINS_PER_COLUMN), scratch[LEVELS:GOES_LEFT]
     for side in range(2):
         found = tree.found[i, side]
         found[GAIN] = 0.0
@@ -222,13 +219,12 @@ def _search(tree, tables, scratch, gains, i):
             table = small if (side == 0) == (wave[LEFT_IS_SMALL] == 1) else large
             allowed = tree.allowed[tree.tasks[i, PLACE], side]
             search_histograms(
-                table, first, last, tree.columns, tree.terms, tree.numbers[child], allowed, lines, gains,
-                levels.reshape(2, BINS_PER_COLUMN), found,
-            )  # fmt: skip
+                table, first, last, tree.columns, tree.terms, tree.numbers[child], allowed, lines, gains, found
+            )
             if found[GAIN] > 0:
                 to = FOUND_BINS + side * SET_WORDS
                 bins = tree.tasks[i, to : to + SET_WORDS]
-                _write_bins_left(tree, table, tree.numbers[child, N], found, levels[BINS_PER_COLUMN:], bins)
+                _write_bins_left(tree, table, tree.numbers[child, N], found, lines[FOUND_LEVELS], bins)
 
 
 @jit

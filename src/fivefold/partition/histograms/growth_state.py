@@ -32,10 +32,8 @@ NODE, PARTS, CHUNKS, SMALL_TABLE, PARTIAL, DEEPER, SEARCH_LEFT, SEARCH_RIGHT, LE
 # Columns of `tasks`: a place in the wave; a part of rows and a chunk of columns, or a range of columns; and from
 # FOUND_BINS on, per side, the bins that go left of the best cut
 PLACE, FIRST, LAST, FOUND_BINS = range(4)
-# Parts of a thread's scratch
-LINES = (2 + GROUPS_PER_PASS) * GATHER_ROWS  # gathered rows come first
-LEVELS = LINES + 2 * BINS_PER_COLUMN
-GOES_LEFT = LEVELS + 2 * BINS_PER_COLUMN
+# A thread's scratch: gathered rows, and per bin whether it goes left
+GOES_LEFT = (2 + GROUPS_PER_PASS) * GATHER_ROWS
 SCRATCH = GOES_LEFT + BINS_PER_COLUMN
 
 
@@ -63,6 +61,7 @@ class GrowthState(NamedTuple):
     packed: Indices  # (2 n,) int64: rounded gradient, and curvature beside count, of each row
     tables: Indices  # (tables, groups * COLUMNS_PER_WORD * BINS_PER_COLUMN * 2) int64: histograms
     scratch: Indices  # (threads, SCRATCH) int64
+    lines: Indices  # (threads, SEARCH_LINES, BINS_PER_COLUMN) int64: scratch of searches
     gains: Doubles  # (threads, BINS_PER_COLUMN)
     g: Array  # (n,)
     h: Array  # (n,)

@@ -90,7 +90,10 @@ START, FILL, SEPARATE, BUILD, SEARCH, PREPARE, END, FULL, EXTENT, QUANTISE, ADD 
 
 @jit
 def next_phase(tree, interaction_sets, column_share):
-    """The kind of the next tasks and how many there are; END when the tree is grown, FULL where nodes find no room."""
+    """The kind of the next tasks and how many there are; END when the tree is grown, FULL where nodes find no room.
+
+    `interaction_sets` is None where nodes may use any column.
+    """
     nodes, numbers, counters, wave, tasks = tree.nodes, tree.numbers, tree.counters, tree.wave, tree.tasks
     columns, terms, count = tree.columns, tree.terms, 0
     while count == 0:
@@ -108,7 +111,8 @@ def next_phase(tree, interaction_sets, column_share):
             counters[STEP] = BUILD
             count = _row_tasks(nodes, counters, wave, tasks)
         elif step == BUILD:
-            _draw_columns(nodes, numbers, counters, wave, tree.allowed, interaction_sets, column_share)
+            if interaction_sets is not None:
+                _draw_columns(nodes, numbers, counters, wave, tree.allowed, interaction_sets, column_share)
             counters[STEP] = SEARCH
             count = _search_tasks(counters, wave, tasks, len(columns))
         elif step == SEARCH:
@@ -362,7 +366,7 @@ def mixed(x):
 def _draw_columns(nodes, numbers, counters, wave, allowed, sets, share):
     """The columns that children may use, drawn by the seed and the path from the root: weights mean repetition."""
     columns = allowed.shape[2]
-    for k in range(2 * counters[N_WAVE] if len(sets) > 0 or share < 1.0 else 0):
+    for k in range(2 * counters[N_WAVE]):
         one, out = wave[k // 2], allowed[k // 2, k % 2]
         node = nodes[one[NODE]]
         if one[SMALL_TABLE] >= 0:

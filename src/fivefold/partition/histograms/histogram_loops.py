@@ -35,6 +35,9 @@ CUT_NUMBERS = 8
 # Limits and units of the search
 MIN_ROWS, MIN_CURVATURE, RIDGE, GRADIENT_UNIT, CURVATURE_UNIT, COUNT_BITS = range(6)
 SEARCH_TERMS = 6
+# Lines of a search: sums up to each cut in its two numbers, levels in order, and those of the best cut
+SUMS, MORE_SUMS, IN_ORDER, FOUND_LEVELS = range(4)
+SEARCH_LINES = 4
 
 
 @jit
@@ -111,8 +114,9 @@ def _groups(columns):
 
 
 @jit
-def search_histograms(tables, first, last, columns, terms, sums, allowed, lines, gains, order, found):
-    """Fill `found` with the best cut of columns first..last of a node with these sums, and order[1] with its levels."""
+def search_histograms(tables, first, last, columns, terms, sums, allowed, lines, gains, found):
+    """Fill `found` with the best cut of columns first..last of a node with these sums, and a line with its levels."""
+    order = lines[IN_ORDER]
     found[GAIN] = 0.0
     bits, mask = np.int64(terms[COUNT_BITS]), count_mask(terms)
     for f in range(first, last):
@@ -121,21 +125,21 @@ def search_histograms(tables, first, last, columns, terms, sums, allowed, lines,
         table = tables[2 * BINS_PER_COLUMN * f : 2 * BINS_PER_COLUMN * (f + 1)]
         m, by_level = columns[f, SIZE], columns[f, CATEGORICAL] == 1
         absent = (table[2 * MISSING_BIN + 1] & mask) > 0
-        m = _sort_levels(table, m, sums, terms, order[0]) if by_level else _prefix_sums(table, m, mask, lines)
+        m = _sort_levels(table, m, sums, terms, order) if by_level else _prefix_sums(table, m, mask, lines)
         for second_pass in range(2 if absent or by_level else 1):
             cuts = m if absent and second_pass == 0 else m - 1
             if by_level:  # up to the middle
                 cuts = max((m + 1) // 2 - second_pass, 0) if m > 1 else 0
                 a, b = np.int64(0), np.int64(0)
                 for i in range(cuts):  # the first levels, or on the second pass the last ones
-                    code = np.uint64(order[0, i] if second_pass == 0 else order[0, m - 1 - i])
+                    code = np.uint64(order[i] if second_pass == 0 else order[m - 1 - i])
                     a += table[TWO * code]
                     b += table[TWO * code + ONE]
-                    lines[0, i], lines[1, i] = a, b
+                    lines[SUMS, i], lines[MORE_SUMS, i] = a, b
             elif second_pass == 1:
                 for i in range(cuts):
-                    lines[0, i] += table[2 * MISSING_BIN]
-                    lines[1, i] += table[2 * MISSING_BIN + 1]
+                    lines[SUMS, i] += table[2 * MISSING_BIN]
+                    lines[MORE_SUMS, i] += table[2 * MISSING_BIN + 1]
             top = _gains(lines, cuts, sums, columns[f, SIGN], terms, gains)
             if top > found[GAIN]:
                 i = 0
@@ -143,11 +147,11 @@ def search_histograms(tables, first, last, columns, terms, sums, allowed, lines,
                     i += 1
                 found[GAIN], found[COLUMN], found[SECOND_PASS], found[N_LEVELS] = top, f, second_pass, m
                 found[CUT_BIN] = i if by_level else _bin_of(table, i, mask)
-                found[LEFT_G] = lines[0, i] * terms[GRADIENT_UNIT]
-                found[LEFT_H] = (lines[1, i] >> bits) * terms[CURVATURE_UNIT]
-                found[LEFT_N] = lines[1, i] & mask
+                found[LEFT_G] = lines[SUMS, i] * terms[GRADIENT_UNIT]
+                found[LEFT_H] = (lines[MORE_SUMS, i] >> bits) * terms[CURVATURE_UNIT]
+                found[LEFT_N] = lines[MORE_SUMS, i] & mask
                 for j in range(m if by_level else 0):
-                    order[1, j] = order[0, j]
+                    lines[FOUND_LEVELS, j] = order[j]
 
 
 @jit
@@ -162,7 +166,7 @@ def _prefix_sums(table, size, mask, lines):
         more = table[TWO * code + ONE]
         a += table[TWO * code]
         b += more
-        lines[0, m], lines[1, m] = a, b
+        lines[SUMS, m], lines[MORE_SUMS, m] = a, b
         m += ONE if more & mask or i == 0 else np.uint64(0)
     return np.int64(m)
 
@@ -214,7 +218,11 @@ def _gains(lines, cuts, sums, sign, terms, gains):
     whole = -g_all * sums[VALUE]
     slight = RELATIVE_GAIN_EPSILON * abs(whole)
     for i in range(cuts):
-        g, h, n = lines[0, i] * unit, (lines[1, i] >> bits) * curvature_unit, np.float64(lines[1, i] & mask)
+        g, h, n = (
+            lines[SUMS, i] * unit,
+            (lines[MORE_SUMS, i] >> bits) * curvature_unit,
+            np.float64(lines[MORE_SUMS, i] & mask),
+        )
         left = min(max(-g / (h + ridge), low), high)
         right = min(max(-(g_all - g) / (h_all - h + ridge), low), high)
         gain = -(g * left + (g_all - g) * right) - whole
