@@ -10,6 +10,7 @@ import pytest
 from sklearn.utils import get_tags
 from tables import build
 
+from benchmarks import threads
 from benchmarks.__main__ import THREADS, main
 from benchmarks.harness import (
     OURS,
@@ -309,3 +310,12 @@ def test_the_command_names_its_rows_and_refuses_an_unknown_one(capsys):
 def test_a_quick_run_of_imports_ends_well_and_writes_where_told(tmp_path):
     assert main(["import fivefold", "--quick", "--out", str(tmp_path)]) == 0
     assert "import fivefold" in json.loads((tmp_path / "benchmarks" / "results.json").read_text())["imports"]
+
+
+def test_the_table_of_threads_has_a_row_per_library(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["threads", "--threads", "1,2", "--only", "pca", "--rows", "300", "--repeats", "1"])
+    threads.main()
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    assert head == "| fit | library | 1 thread | 2 threads |"
+    assert [row.split(" | ")[1] for row in rows] == ["fivefold", "sklearn"]
+    assert all(row.startswith("| PCA, 300 x 30 | ") and row.count("|") == 5 for row in rows)

@@ -43,7 +43,8 @@ class _Flags(Flags):
 @contextmanager
 def _types_remembered() -> Iterator[None]:
     """Find the type of each operation once per loop; Numba asks for it several times per line."""
-    find, found = types.BaseFunction.get_call_type, dict[Any, Any]()
+    kind: Any = types.BaseFunction
+    find, found = kind.get_call_type, dict[Any, Any]()
 
     def remember(function: Any, context: Any, args: Any, keywords: Any) -> Any:
         if keywords:
@@ -54,11 +55,11 @@ def _types_remembered() -> Iterator[None]:
         return found[key][0]
 
     with global_compiler_lock:
-        types.BaseFunction.get_call_type = remember
+        kind.get_call_type = remember
         try:
             yield
         finally:
-            types.BaseFunction.get_call_type = find
+            kind.get_call_type = find
 
 
 class _LoopCompiler(Compiler):
