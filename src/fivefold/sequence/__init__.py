@@ -2,6 +2,7 @@
 
 from fivefold.core.admission.sequences import Sequences as Sequences
 from fivefold.sequence.categorical_hmm import CategoricalHMM as CategoricalHMM
+from fivefold.sequence.explicit_duration_hmm import ExplicitDurationHMM as ExplicitDurationHMM
 from fivefold.sequence.factorial_hmm import FactorialHMM as FactorialHMM
 from fivefold.sequence.family_hmm import FamilyHMM as FamilyHMM
 from fivefold.sequence.gaussian_hmm import GaussianHMM as GaussianHMM

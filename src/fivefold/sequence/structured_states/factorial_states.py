@@ -26,7 +26,7 @@ from fivefold.core.types import Codes, Doubles, Indices, Rng, Weights
 from fivefold.inference.chains.best_paths import best_path
 from fivefold.inference.chains.chain import Chain
 from fivefold.inference.chains.forward_backward import ChainPosterior, forward_backward
-from fivefold.sequence.structured_states.state_chain import check_cells
+from fivefold.sequence.structured_states.state_chain import check_cells, shares
 
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 MAX_SWEEPS = 50  # over the chains, at most
@@ -115,8 +115,8 @@ class FactorialStates:
         C = (left + left.T) / (2 * stats.count) + self.floor * np.eye(len(left))
         return replace(
             self,
-            starts=_shares(found.starts, self.starts),
-            transitions=_shares(found.counts, self.transitions),
+            starts=shares(found.starts, self.starts),
+            transitions=shares(found.counts, self.transitions),
             means=np.asarray(W, dtype=np.float64).reshape(self.means.shape),
             covariance=C,
         )
@@ -192,9 +192,3 @@ class FactorialStates:
         a, b = root[:, : len(Y)].T, root[:, len(Y) :].T
         norm = 2 * float(np.log(np.diag(L)).sum()) + Y.shape[1] * LOG_TWO_PI
         return np.asarray(-0.5 * ((a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) + norm) + a @ b.T)
-
-
-def _shares(counts: Doubles, old: Doubles) -> Doubles:
-    """Rows of counts as probabilities; a row without any keeps what it was."""
-    total = counts.sum(axis=-1, keepdims=True)
-    return np.where(total > 0, counts / np.where(total > 0, total, 1.0), old)

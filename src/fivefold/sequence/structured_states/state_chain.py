@@ -91,3 +91,9 @@ def check_probabilities(table: Doubles, name: str) -> None:
         values = table[row]
         said = f"sums to {values.sum():.6g}" if (values >= 0).all() else f"holds {values[~(values >= 0)][0]:.6g}"
         raise ValueError(f"{name}{where} {said}; probabilities are at least 0 and sum to 1")
+
+
+def shares(counts: Doubles, old: Doubles) -> Doubles:
+    """Rows of counts as probabilities; a row without any keeps what it was."""
+    total = counts.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, counts / np.where(total > 0, total, 1.0), old)

@@ -1,0 +1,207 @@
+"""Hidden Markov model with explicit durations: each state lasts as long as a distribution of its own says.
+
+    z enters state j, stays d steps with probability duration[j, d], and goes on to k with probability transition[j, k]
+    x_t ~ N(mean of the state, covariance of the state)
+
+In an ordinary hidden Markov model durations are geometric, so that the shortest is always the likeliest. The model is
+expanded to a chain over states and steps to go, and fitted by expectation-maximisation.
+
+Ferguson (1980); Yu (2010), Hidden semi-Markov models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
+from typing import Literal, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from fivefold.core.admission.tables import admit
+from fivefold.core.admission.takes import Takes
+from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
+from fivefold.core.estimators import params
+from fivefold.core.estimators.base import DensityEstimator, learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
+from fivefold.core.random_state import check_random_state
+from fivefold.core.registry import Card
+from fivefold.core.types import Codes, Doubles, Matrix, Rng, Table, UserTable, UserTarget, Vector
+from fivefold.distributions.family import GroupWeights
+from fivefold.distributions.gaussian import Diagonal, Full, Gaussian, Spherical, Tied
+from fivefold.inference.chains.chain import chain_offsets
+from fivefold.inference.chains.forward_backward import forward_backward, forward_filter
+from fivefold.inference.em import best_em
+from fivefold.sequence.structured_states.explicit_durations import SemiMarkovModel, SequenceTable
+from fivefold.spatial.centres.lloyd import alternate_updates
+from fivefold.spatial.centres.seeding import plusplus_seeds
+from fivefold.spatial.points import Points
+
+COVARIANCES = {"spherical": Spherical(), "diag": Diagonal(), "full": Full(), "tied": Tied()}
+KMEANS_TOL, KMEANS_MAX_ITER = 1e-4, 100  # of the clusters that EM starts from
+UserLengths = Sequence[int] | None
+
+
+class ExplicitDurationHMM(DensityEstimator):
+    """Hidden Markov model of Gaussian states with durations of any distribution.
+
+    Parameters
+    ----------
+    n_components
+        number of states.
+    max_duration
+        longest duration of a state, in steps.
+    covariance_type
+        covariances of the states: a number, a diagonal or a matrix each, or one matrix for all (tied).
+    reg_covar
+        added to every variance.
+    tol
+        stop when a step gains less than this per row.
+    max_iter
+        steps of EM, at most.
+    n_init
+        runs from different starts, of which the one with the highest likelihood is kept.
+    random_state
+        seed of the starts and of samples.
+
+    Attributes
+    ----------
+    startprob_
+        probabilities of the first state (K,).
+    transmat_
+        probabilities of the next state, zero on the diagonal (K, K).
+    durations_
+        probability of lasting 1, 2, ... steps (K, max_duration).
+    means_, covars_
+        mean and covariance of each state.
+    log_likelihoods_
+        log-likelihood before each step.
+    n_iter_
+        number of steps.
+    converged_
+        whether the last step gained less than tol per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.RandomState(0)
+    >>> z = np.tile(np.repeat([0, 1], [3, 5]), 20)  # three steps low, five steps high
+    >>> x = 4.0 * z[:, None] + rng.normal(size=(160, 1))
+    >>> model = ExplicitDurationHMM(2, 8, random_state=0).fit(x)
+    >>> order = model.means_.ravel().argsort()
+    >>> model.durations_[order].argmax(axis=1) + 1
+    array([3, 5])
+    """
+
+    n_components: Count = 2
+    max_duration: Count = 10
+    _: KW_ONLY
+    covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
+    reg_covar: NonNegative = 1e-6
+    tol: NonNegative = 1e-3
+    max_iter: Index = 100
+    n_init: Count = 1
+    random_state: Seed = None
+
+    takes = Takes(sequence=True)
+    card = Card(
+        applications=("clustering", "density estimation"),
+        use="Sequences of regimes that last a typical time, such as phases of a machine or of sleep. Not for durations "
+        "of hundreds of steps: the expanded chain has a state per step to go.",
+        steps=(
+            "Start from the clusters of k-means and equal durations.",
+            "Expand the states to states with steps to go, and find their probabilities forwards and backwards.",
+            "Count changes and durations by these probabilities, and fit the states to their rows.",
+            "Repeat until the log-likelihood gains less than tol per row.",
+        ),
+        source="Ferguson (1980); Yu (2010)",
+        see_also=("FactorialHMM",),
+        variants=({"n_components": 3, "max_duration": 3, "covariance_type": "full"},),
+    )
+
+    startprob_, transmat_, durations_ = learned("start"), learned("transition"), learned("duration")
+    means_, covars_ = learned("members.mean"), learned("members.covariance.matrix")
+
+    @with_callbacks
+    def fit(self, X: UserTable, y: UserTarget = None, *, lengths: UserLengths = None) -> Self:
+        """Learn from the rows of X: one sequence, or several of these lengths."""
+        params.check_params(self)
+        self._forget()
+        rows = _rows(admit(self, X, fitting=True), lengths)
+        if self.n_components > len(rows.X):
+            raise ValueError(
+                f"{type(self).__name__}: n_components={self.n_components} but X has only {len(rows.X)} rows "
+                f"(n_samples={len(rows.X)}); ask for fewer states"
+            )
+        with interruptible_fit(self):
+            self._learn(rows)
+        return self
+
+    def predict(self, X: UserTable, lengths: UserLengths = None) -> Codes:
+        """The state of each row on the best path."""
+        return self.model_.best_states(_rows(self._admit(X), lengths))
+
+    def predict_proba(self, X: UserTable, lengths: UserLengths = None) -> Matrix:
+        """The probability of each state in each row (n, K), given all rows of its sequence."""
+        X = self._admit(X)
+        found = forward_backward(self.model_.chain(_rows(X, lengths)))
+        return self.model_.probabilities(found.marginals).astype(X.dtype, copy=False)
+
+    def score_samples(self, X: UserTable, lengths: UserLengths = None) -> Vector:
+        """log p of each row given those before it."""
+        return forward_filter(self.model_.chain(_rows(self._admit(X), lengths))).log_scale
+
+    def score(self, X: UserTable, y: UserTarget = None, lengths: UserLengths = None) -> float:
+        """log p of all rows."""
+        return float(np.asarray(self.score_samples(X, lengths)).sum())
+
+    def sample(self, n_samples: int = 1) -> tuple[Matrix, Codes]:
+        """Rows of one sequence, and their states."""
+        if n_samples < 1:
+            raise ValueError(f"{type(self).__name__}: n_samples must be 1 or more; got {n_samples}")
+        return self.model_.sample(n_samples, check_random_state(self.random_state))
+
+    def _learn(self, rows: SequenceTable) -> None:
+        rng = check_random_state(self.random_state)
+        with fit_steps(self, "step", self.n_init * max(self.max_iter, 1), rows.X) as monitor:
+            fit = best_em(
+                self._starts(rows, rng),
+                rows,
+                np.ones(len(rows.X)),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                monitor=monitor,
+            )
+        self.model_ = fit.model
+        self.log_likelihoods_, self.n_iter_ = list(fit.history), len(fit.history)
+        self.converged_ = fit.reason == "converged"
+        if fit.reason == "interrupted":
+            warn_kept_best(self, self.n_iter_, "step")
+
+    def _starts(self, rows: SequenceTable, rng: Rng) -> Iterator[SemiMarkovModel]:
+        K, D = self.n_components, self.max_duration
+        family = Gaussian(COVARIANCES[self.covariance_type], self.reg_covar)
+        w = np.ones(len(rows.X))
+        points = Points.of(rows.X, w)
+        for _ in range(self.n_init):
+            seeds = points.rows_as_given(plusplus_seeds(points, K, rng))
+            found = alternate_updates(points, seeds, KMEANS_TOL * points.variance, KMEANS_MAX_ITER)
+            yield SemiMarkovModel(
+                start=np.full(K, 1.0 / K),
+                transition=(1 - np.eye(K)) / (K - 1) if K > 1 else np.ones((1, 1)),
+                duration=np.full((K, D), 1.0 / D),
+                family=family,
+                members=family.fit(family.stats(rows.X, _nearly(found.labels, w, K))),
+            )
+
+
+def _nearly(labels: Codes, w: Vector, K: int) -> Doubles | GroupWeights:
+    """Rows in their clusters; a little of each in all, where a cluster has none."""
+    if len(np.unique(labels)) == K:
+        return GroupWeights(labels, w, K)
+    return 0.9 * np.eye(K)[labels] + 0.1 / K
+
+
+def _rows(X: Table, lengths: UserLengths) -> SequenceTable:
+    Y = np.ascontiguousarray(X, dtype=np.float64)
+    return SequenceTable(Y, chain_offsets([len(Y)] if lengths is None else lengths, len(Y)))
