@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from oracles.linear_gaussian import joint_of_system, random_system
+from sklearn.model_selection import cross_val_score
 
 from fivefold.data import Chunks
 from fivefold.inference.em import em
@@ -13,7 +14,7 @@ from fivefold.inference.state_space.linear_system import LinearSystem, ObservedS
 from fivefold.inference.state_space.steady_state import steady_state
 from fivefold.inference.state_space.system_learning import ALL_PARTS, LearnableSystem
 from fivefold.plot import state_track
-from fivefold.sequence import KalmanFilter
+from fivefold.sequence import KalmanFilter, Sequences
 
 CASES = [(1, 1, 0), (2, 3, 0), (3, 2, 2), (4, 1, 1)]  # states, columns, controls
 
@@ -249,3 +250,19 @@ def test_a_sequence_is_not_answered_in_chunks():
     model = KalmanFilter(max_iter=2).fit(y)
     with pytest.raises(TypeError, match="has to see all rows at once"):
         model.transform(Chunks([y[:20], y[20:]]))
+
+
+def test_sequences_are_a_list_of_tables_or_one_table_with_lengths():
+    y = np.random.RandomState(0).normal(size=(40, 2)).cumsum(axis=0)
+    parts = [y[:15], y[15:]]
+    models = [
+        KalmanFilter(max_iter=3).fit(parts),
+        KalmanFilter(max_iter=3).fit(Sequences(parts)),
+        KalmanFilter(max_iter=3).fit(y, lengths=[15, 25]),
+    ]
+    for model in models:
+        assert model.transition_covariance_.tobytes() == models[0].transition_covariance_.tobytes()
+        assert model.transform(parts).tobytes() == model.smooth(y, lengths=[15, 25])[0].tobytes()
+        np.testing.assert_allclose(model.score(Sequences(parts)), sum(map(model.score, parts)), rtol=1e-12)
+    scores = cross_val_score(KalmanFilter(max_iter=3), Sequences([y[i : i + 8] for i in range(0, 40, 8)]), cv=5)
+    assert np.isfinite(scores).all()

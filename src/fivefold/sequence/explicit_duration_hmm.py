@@ -17,8 +17,9 @@ from typing import Literal, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import admit
+from fivefold.core.admission.sequences import admit_sequences
 from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
 from fivefold.core.estimators import params
@@ -26,10 +27,9 @@ from fivefold.core.estimators.base import DensityEstimator, learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Codes, Doubles, Matrix, Rng, Table, UserTable, UserTarget, Vector
+from fivefold.core.types import Codes, Doubles, Matrix, Rng, UserTable, UserTarget, Vector
 from fivefold.distributions.family import GroupWeights
 from fivefold.distributions.gaussian import Diagonal, Full, Gaussian, Spherical, Tied
-from fivefold.inference.chains.chain import chain_offsets
 from fivefold.inference.chains.forward_backward import forward_backward, forward_filter
 from fivefold.inference.em import best_em
 from fivefold.sequence.structured_states.explicit_durations import SemiMarkovModel, SequenceTable
@@ -127,7 +127,7 @@ class ExplicitDurationHMM(DensityEstimator):
         """Learn from the rows of X: one sequence, or several of these lengths."""
         params.check_params(self)
         self._forget()
-        rows = _rows(admit(self, X, fitting=True), lengths)
+        rows = self._rows(X, lengths, fitting=True)
         if self.n_components > len(rows.X):
             raise ValueError(
                 f"{type(self).__name__}: n_components={self.n_components} but X has only {len(rows.X)} rows "
@@ -139,17 +139,17 @@ class ExplicitDurationHMM(DensityEstimator):
 
     def predict(self, X: UserTable, lengths: UserLengths = None) -> Codes:
         """The state of each row on the best path."""
-        return self.model_.best_states(_rows(self._admit(X), lengths))
+        return self.model_.best_states(self._rows(X, lengths))
 
     def predict_proba(self, X: UserTable, lengths: UserLengths = None) -> Matrix:
         """The probability of each state in each row (n, K), given all rows of its sequence."""
-        X = self._admit(X)
-        found = forward_backward(self.model_.chain(_rows(X, lengths)))
-        return self.model_.probabilities(found.marginals).astype(X.dtype, copy=False)
+        rows = self._rows(X, lengths)
+        found = forward_backward(self.model_.chain(rows))
+        return self.model_.probabilities(found.marginals).astype(rows.dtype, copy=False)
 
     def score_samples(self, X: UserTable, lengths: UserLengths = None) -> Vector:
         """log p of each row given those before it."""
-        return forward_filter(self.model_.chain(_rows(self._admit(X), lengths))).log_scale
+        return forward_filter(self.model_.chain(self._rows(X, lengths))).log_scale
 
     def score(self, X: UserTable, y: UserTarget = None, lengths: UserLengths = None) -> float:
         """log p of all rows."""
@@ -160,6 +160,12 @@ class ExplicitDurationHMM(DensityEstimator):
         if n_samples < 1:
             raise ValueError(f"{type(self).__name__}: n_samples must be 1 or more; got {n_samples}")
         return self.model_.sample(n_samples, check_random_state(self.random_state))
+
+    def _rows(self, X: UserTable, lengths: UserLengths = None, fitting: bool = False) -> SequenceTable:
+        if not fitting:
+            check_is_fitted(self)
+        table, offsets = admit_sequences(self, X, lengths, fitting=fitting)
+        return SequenceTable(np.ascontiguousarray(table, dtype=np.float64), offsets, table.dtype)
 
     def _learn(self, rows: SequenceTable) -> None:
         rng = check_random_state(self.random_state)
@@ -200,8 +206,3 @@ def _nearly(labels: Codes, w: Vector, K: int) -> Doubles | GroupWeights:
     if len(np.unique(labels)) == K:
         return GroupWeights(labels, w, K)
     return 0.9 * np.eye(K)[labels] + 0.1 / K
-
-
-def _rows(X: Table, lengths: UserLengths) -> SequenceTable:
-    Y = np.ascontiguousarray(X, dtype=np.float64)
-    return SequenceTable(Y, chain_offsets([len(Y)] if lengths is None else lengths, len(Y)))

@@ -16,8 +16,9 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import admit
+from fivefold.core.admission.sequences import admit_sequences
 from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
 from fivefold.core.estimators import params
@@ -26,7 +27,6 @@ from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Se
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Matrix, Rng, UserTable, UserTarget
-from fivefold.inference.chains.chain import chain_offsets
 from fivefold.inference.em import best_em
 from fivefold.sequence.structured_states.factorial_states import FactorialStates, SequenceRows
 
@@ -126,7 +126,7 @@ class FactorialHMM(Transformer):
         """Learn from the rows of X: one sequence, or several of these lengths."""
         params.check_params(self)
         self._forget()
-        rows = _rows(admit(self, X, fitting=True), lengths)
+        rows = self._rows(X, lengths, fitting=True)
         exact = self.inference == "exact" or (
             self.inference == "auto" and self.n_states**self.n_chains <= MAX_EXACT_STATES
         )
@@ -135,18 +135,18 @@ class FactorialHMM(Transformer):
         return self
 
     def transform(self, X: UserTable) -> Matrix:
-        """Probabilities of the states, chain after chain (n, M K), of one sequence."""
-        X = self._admit(X)
-        found = self.model_.posterior(_rows(X, None))
-        return found.marginals.reshape(len(X), -1).astype(X.dtype, copy=False)
+        """Probabilities of the states, chain after chain (n, M K)."""
+        rows = self._rows(X)
+        found = self.model_.posterior(rows)
+        return found.marginals.reshape(len(rows.Y), -1).astype(rows.dtype, copy=False)
 
     def decode(self, X: UserTable, lengths: UserLengths = None) -> Codes:
         """The state of every chain (n, M): of the best joint path, or with mean fields the likeliest of each chain."""
-        return self.model_.best_states(_rows(self._admit(X), lengths))
+        return self.model_.best_states(self._rows(X, lengths))
 
     def score(self, X: UserTable, y: UserTarget = None, lengths: UserLengths = None) -> float:
         """log p of all rows, or its lower bound."""
-        return self.model_.posterior(_rows(self._admit(X), lengths)).value
+        return self.model_.posterior(self._rows(X, lengths)).value
 
     def sample(self, n_samples: int = 1) -> tuple[Matrix, Codes]:
         """Rows (n, d) of one sequence, and the states of the chains (n, M)."""
@@ -154,6 +154,12 @@ class FactorialHMM(Transformer):
             raise ValueError(f"{type(self).__name__}: n_samples must be 1 or more; got {n_samples}")
         states, Y = self.model_.sample(n_samples, check_random_state(self.random_state))
         return Y, states
+
+    def _rows(self, X: UserTable, lengths: UserLengths = None, fitting: bool = False) -> SequenceRows:
+        if not fitting:
+            check_is_fitted(self)
+        table, offsets = admit_sequences(self, X, lengths, fitting=fitting)
+        return SequenceRows(np.ascontiguousarray(table, dtype=np.float64), offsets, table.dtype)
 
     def _learn(self, rows: SequenceRows, exact: bool) -> None:
         rng = check_random_state(self.random_state)
@@ -186,8 +192,3 @@ class FactorialHMM(Transformer):
                 exact=exact,
                 floor=self.reg_covar,
             )
-
-
-def _rows(X: Matrix, lengths: UserLengths) -> SequenceRows:
-    Y = np.ascontiguousarray(X, dtype=np.float64)
-    return SequenceRows(Y, chain_offsets([len(Y)] if lengths is None else lengths, len(Y)))

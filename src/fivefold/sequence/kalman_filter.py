@@ -6,7 +6,8 @@ filter    p(x_t | y_1 .. y_t)    one pass forward
 smooth    p(x_t | y_1 .. y_T)    and one back
 fit       any of the parts by expectation-maximisation
 
-Rows of a table are the steps of one sequence, or of several below one another (`lengths`). NaN is an entry that was not
+Rows of a table are the steps of one sequence, or of several below one another (`lengths`); X may also be a list of
+tables, or Sequences. NaN is an entry that was not
 observed. Covariances are kept as square roots, so that they stay sound whatever the scales.
 
 Kalman (1960); Rauch, Tung & Striebel (1965); Shumway & Stoffer (1982).
@@ -21,8 +22,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import admit
+from fivefold.core.admission.sequences import admit_sequences
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import as_float64
 from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
@@ -31,8 +33,7 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Doubles, Matrix, UserTable, UserTarget, Vector
-from fivefold.inference.chains.chain import chain_offsets
+from fivefold.core.types import Doubles, Indices, Matrix, UserTable, UserTarget, Vector
 from fivefold.inference.em import em
 from fivefold.inference.state_space.linear_system import LinearSystem, ObservedSequences
 from fivefold.inference.state_space.steady_state import SteadyState, steady_state
@@ -178,9 +179,9 @@ class KalmanFilter(Transformer):
         """Learn the free parts from the rows of X: one sequence, or several of these lengths."""
         params.check_params(self)
         self._forget()
-        table = admit(self, X, fitting=True)
+        table, cuts = admit_sequences(self, X, lengths, fitting=True)
         with interruptible_fit(self):
-            self._learn(self._sequences(table, lengths, controls))
+            self._learn(self._sequences(table, cuts, controls))
         return self
 
     def em(self, X: UserTable, y: UserTarget = None, n_iter: int = 10, em_vars: Sequence[str] | None = None) -> Self:
@@ -229,9 +230,9 @@ class KalmanFilter(Transformer):
         """
         if steps < 1:
             raise ValueError(f"{type(self).__name__}: steps must be 1 or more; got {steps}")
-        table, system = self._admitted(X)
+        table, _, system = self._admitted(X, [len(X)])
         Y = np.vstack([table, np.full((steps, table.shape[1]), np.nan)])
-        mean, covariance = system.predicted_observations(self._sequences(Y, None, controls, system))
+        mean, covariance = system.predicted_observations(self._sequences(Y, (0, len(Y)), controls, system))
         return mean[-steps:], covariance[-steps:]
 
     def sample(
@@ -255,18 +256,20 @@ class KalmanFilter(Transformer):
         return steady_state(self._system())
 
     def transform(self, X: UserTable) -> Matrix:
-        """Smoothed states (T, n) of one sequence."""
-        X = self._admit(X)
-        return self.model_.smooth(self._sequences(X, None, None, self.model_)).mean.astype(X.dtype, copy=False)
+        """Smoothed states (T, n)."""
+        check_is_fitted(self)
+        X, cuts = admit_sequences(self, X, None, fitting=False)
+        return self.model_.smooth(self._sequences(X, cuts, None, self.model_)).mean.astype(X.dtype, copy=False)
 
     def score_samples(self, X: UserTable) -> Vector:
-        """log p of each row given those before it."""
-        X = self._admit(X)
-        return self.model_.filter(self._sequences(X, None, None, self.model_)).log_prob
+        """log p of each row given those before it in its sequence."""
+        check_is_fitted(self)
+        X, cuts = admit_sequences(self, X, None, fitting=False)
+        return self.model_.filter(self._sequences(X, cuts, None, self.model_)).log_prob
 
     def score(self, X: UserTable, y: UserTarget = None, lengths: UserLengths = None) -> float:
         """log p of all observations."""
-        self._admit(X)
+        check_is_fitted(self)
         return self.loglikelihood(X, lengths)
 
     def _learn(self, data: ObservedSequences) -> None:
@@ -315,22 +318,26 @@ class KalmanFilter(Transformer):
         return self.model_ if self.__sklearn_is_fitted__() else self._given(m, None).system()
 
     def _known(self, X: UserTable, lengths: UserLengths, controls: UserTable) -> tuple[LinearSystem, ObservedSequences]:
-        table, system = self._admitted(X)
-        return system, self._sequences(table, lengths, controls, system)
+        table, cuts, system = self._admitted(X, lengths)
+        return system, self._sequences(table, cuts, controls, system)
 
-    def _admitted(self, X: UserTable) -> tuple[Matrix, LinearSystem]:
-        """The table, and the system for it."""
+    def _admitted(self, X: UserTable, lengths: UserLengths) -> tuple[Matrix, Indices, LinearSystem]:
+        """The table, where its sequences begin, and the system for it."""
         fitted = self.__sklearn_is_fitted__()
-        table = admit(self if fitted else clone(self), _without_mask(X), fitting=not fitted)
-        return table, self._system(table.shape[1])
+        owner = self if fitted else clone(self)
+        table, cuts = admit_sequences(owner, _without_mask(X), lengths, fitting=not fitted)
+        return table, cuts, self._system(table.shape[1])
 
     def _sequences(
-        self, X: Matrix, lengths: UserLengths, controls: UserTable, system: LinearSystem | None = None
+        self,
+        X: Matrix,
+        cuts: Indices | tuple[int, ...],
+        controls: UserTable,
+        system: LinearSystem | None = None,
     ) -> ObservedSequences:
         Y = np.ascontiguousarray(X, dtype=np.float64)
-        cuts = (0, len(Y)) if lengths is None else tuple(map(int, chain_offsets(lengths, len(Y))))
         U = self._controls(controls, len(Y), None if system is None else system.control.shape[1])
-        return ObservedSequences(Y, cuts, U)
+        return ObservedSequences(Y, tuple(map(int, cuts)), U)
 
     def _controls(self, controls: UserTable, T: int, k: int | None) -> Doubles:
         """One row of inputs per row of X; of none, if the system has none."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from fivefold.core.types import Codes, Doubles, Indices, Matrix, Rng, Table, Weights
 from fivefold.distributions.family import Family, FamilyMembers, FamilyStats
@@ -65,6 +66,7 @@ class SequenceTable(NamedTuple):
 
     X: Table
     offsets: Indices  # (S + 1,)
+    dtype: DTypeLike = np.float64  # that of the table as it was given
 
 
 @dataclass(frozen=True)

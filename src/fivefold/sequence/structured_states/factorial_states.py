@@ -20,6 +20,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.linalg import cho_factor, cho_solve
 
 from fivefold.core.types import Codes, Doubles, Indices, Rng, Weights
@@ -38,6 +39,7 @@ class SequenceRows(NamedTuple):
 
     Y: Doubles  # (n, d)
     offsets: Indices  # (S + 1,)
+    dtype: DTypeLike = np.float64  # that of the table as it was given
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fivefold.core.admission.sequences import sequence_offsets
 from fivefold.core.types import Codes, Doubles, Indices, Rng
-from fivefold.inference.chains.chain import Chain, chain_offsets
+from fivefold.inference.chains.chain import Chain
 
 MAX_CELLS = 1 << 27  # entries of a table of transitions: a gibibyte
 SUM_TOLERANCE = 1e-8  # how far probabilities may be from summing to one
@@ -41,7 +42,7 @@ class StateChain:
 
     def chain(self, log_emission: Doubles, lengths: Sequence[int] | None = None) -> Chain:
         """The chain of observations whose log-density in each state is given (n, K)."""
-        offsets = chain_offsets([len(log_emission)] if lengths is None else lengths, len(log_emission))
+        offsets = sequence_offsets([len(log_emission)] if lengths is None else lengths, len(log_emission))
         return Chain(*self._logs(), log_emission, offsets)
 
     def chain_of_symbols(
@@ -49,7 +50,7 @@ class StateChain:
     ) -> Chain:
         """The chain of observed symbols, with the log-probability of each symbol in each state (K, symbols)."""
         codes = np.asarray(symbols)
-        offsets = chain_offsets([len(codes)] if lengths is None else lengths, len(codes))
+        offsets = sequence_offsets([len(codes)] if lengths is None else lengths, len(codes))
         return Chain(*self._logs(), log_emission.T, offsets, codes)
 
     def groups(self, part: Callable[[Hashable], Hashable]) -> tuple[tuple[Hashable, ...], Indices]:
