@@ -218,7 +218,7 @@ def test_what_the_benchmarks_import_is_installed_with_them():
         "libsvm": "part of libsvm-official",
         "GPy": "gaussian_process.py asks it where it is installed",
         "pgmpy": "structure_learning.py asks it where it is installed",
-        "pyagrum": "structure_learning.py too",
+        "pyagrum": "structure_learning.py too, and approximate_inference.py",
         "torch": "gpu.py runs where torch sees a GPU",
         "dask": "scale_model.py measures a cluster",
         "distributed": "scale_model.py too",

@@ -116,9 +116,11 @@ class PairwiseField:
     ) -> None:
         """`logs`: evidence and compatibility are logs, for energies too large for plain numbers."""
         given: Any = evidence
-        rows = [np.asarray(row, dtype=np.float64) for row in given]
+        same_length = isinstance(given, np.ndarray) and given.ndim == 2
+        rows: Any = given.astype(np.float64) if same_length else [np.asarray(row, dtype=np.float64) for row in given]
         self.edges: Indices = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-        self.cards: Indices = np.array([len(row) for row in rows], dtype=np.int64)
+        lengths = [rows.shape[1]] * len(rows) if same_length else [len(row) for row in rows]
+        self.cards: Indices = np.array(lengths, dtype=np.int64)
         if not len(rows) or not self.cards.all():
             raise ValueError("a field has at least one variable, and each of them a state")
         _check_edges(self.edges, len(rows))
@@ -128,11 +130,11 @@ class PairwiseField:
         if not one and len(tables) != len(self.edges):
             raise ValueError(f"{len(self.edges)} edges, but {len(tables)} tables of compatibility")
         self._table_of = np.zeros(len(self.edges), dtype=np.int64) if one else np.arange(len(self.edges))
-        for (i, j), k in zip(self.edges.tolist(), self._table_of.tolist(), strict=True):
-            if tables[k].shape != (asked := (int(self.cards[i]), int(self.cards[j]))):
-                raise ValueError(
-                    f"edge ({i}, {j}): its table has shape {tables[k].shape}; its variables ask for {asked}"
-                )
+        shapes = np.array([table.shape for table in tables])[self._table_of]
+        for at in np.flatnonzero((shapes != self.cards[self.edges]).any(axis=1))[:1]:
+            (i, j), shape = self.edges[at], tuple(shapes[at].tolist())
+            asked = (int(self.cards[i]), int(self.cards[j]))
+            raise ValueError(f"edge ({i}, {j}): its table has shape {shape}; its variables ask for {asked}")
         self._evidence = _logs(np.concatenate(rows), "evidence", logs)
         self._tables = [_logs(table, f"compatibility table {k}", logs) for k, table in enumerate(tables)]
 
@@ -304,7 +306,7 @@ def _check_edges(edges: Indices, n: int) -> None:
         raise ValueError(f"edges join variables numbered from 0 to {n - 1}")
     if (edges[:, 0] == edges[:, 1]).any():
         raise ValueError("an edge joins a variable with itself")
-    if len(np.unique(np.sort(edges, axis=1), axis=0)) < len(edges):
+    if len(np.unique(edges.min(axis=1) * n + edges.max(axis=1))) < len(edges):
         raise ValueError("two edges join the same variables: multiply their tables")
 
 

@@ -69,6 +69,9 @@ class FlatFactors:
 
     def per_variable(self, values: Doubles) -> tuple[Doubles, ...]:
         """An array over all states, cut into variables."""
+        cards = self.arrays.cards
+        if len(cards) and (cards == cards[0]).all():
+            return tuple(values.reshape(-1, cards[0]))
         return tuple(np.split(values, self.arrays.state_starts[1:-1]))
 
     def log_score(self, states: Codes) -> float | Doubles:

@@ -28,22 +28,24 @@ from fivefold.core.parallel import run_team, team_size
 from fivefold.core.types import Codes, Doubles, Indices
 from fivefold.inference.approximate.factor_arrays import (
     POTTS,
+    TABLE,
     FlatFactors,
     evidence_tops,
     flat_factors,
     scaled_evidence,
 )
 from fivefold.inference.approximate.message_loops import (
-    BELIEFS,
     DIVIDE,
-    FLOOD,
-    IN_ORDER,
     PRODUCT,
+    EdgeFlood,
+    FactorFlood,
     MessageState,
+    collect_beliefs,
     decode_states,
     factor_belief,
+    flood,
     log_partition_of_messages,
-    run_pass,
+    send_in_order,
 )
 from fivefold.inference.approximate.message_semiring_loops import LogSum, MaxSum, Semiring, SumProduct
 from fivefold.inference.approximate.residual_loops import ResidualState, prepare_residuals, send_largest
@@ -169,13 +171,11 @@ def propagate(
     ring = MaxSum(damping) if maximum else LogSum(damping) if logs else SumProduct(damping)
     state, log_scale = _start(graph, ring, DIVIDE if division else PRODUCT)
     changes: list[float] = []
-    if graph.n_messages:
-        changes = (
-            _residual_passes(state, tol, max_passes)
-            if schedule == "residual"
-            else _passes(state, schedule, tol, max_passes, seed)
-        )
-    run_team(run_pass, state, np.arange(0), BELIEFS, size=len(state.fresh))
+    if graph.n_messages and schedule == "residual":
+        changes = _residual_passes(state, tol, max_passes)
+    elif graph.n_messages:
+        state, changes = _passes(state, schedule, tol, max_passes, seed)
+    collect_beliefs(state)
     last = changes[-1] if changes else 0.0
     converged = last <= tol
     reason = "messages no longer change" if converged else f"messages still change after {max_passes} passes"
@@ -205,16 +205,21 @@ def decode(graph: FlatFactors, state: MessageState) -> Codes:
     return states
 
 
-def _passes(state: MessageState, schedule: Schedule, tol: float, max_passes: int, seed: int) -> list[float]:
-    """The largest change of each pass."""
+def _passes(
+    state: MessageState, schedule: Schedule, tol: float, max_passes: int, seed: int
+) -> tuple[MessageState, list[float]]:
+    """Where messages are after the passes, and the largest change of each."""
     changes, order, rng = list[float](), np.arange(len(state.graph.kinds)), np.random.default_rng(seed)
     while len(changes) < max_passes and (not changes or changes[-1] > tol):
-        if schedule == "flooding":
-            changes.append(float(run_team(run_pass, state, order, FLOOD, size=len(state.fresh))))
-        else:
+        if schedule != "flooding":
             turn = rng.permutation(order) if schedule == "random" else order[:: 1 - 2 * (len(changes) % 2)].copy()
-            changes.append(float(run_team(run_pass, state, turn, IN_ORDER, size=1)))
-    return changes
+            changes.append(float(send_in_order(state, turn)))
+        elif state.products.size:
+            changes.append(float(run_team(flood, EdgeFlood(state), size=len(state.fresh))))
+            state = state._replace(m=state.m_next, m_next=state.m)
+        else:
+            changes.append(float(run_team(flood, FactorFlood(state), size=len(state.fresh))))
+    return state, changes
 
 
 def _residual_passes(state: MessageState, tol: float, max_passes: int) -> list[float]:
@@ -242,15 +247,20 @@ def _start(graph: FlatFactors, ring: Semiring, way: int) -> tuple[MessageState, 
     parts = max(1, len(slot_cards) // PART_MESSAGES)
     cells = float((np.where(arrays.kinds == POTTS, 2.0, arrays.table_sizes)[arrays.slot_factors]).sum())
     size = min(parts, team_size(cells * SECONDS_PER_CELL + len(slot_cards) * SECONDS_PER_MESSAGE))
+    degree = int(np.diff(arrays.variable_starts).max(initial=0))
+    most = int(arrays.cards.max(initial=1))
+    pairs = way == PRODUCT and not (arrays.kinds == TABLE).any()
     state = MessageState(
         ring,
         arrays,
         evidence,
         tables,
         m,
+        m_next=m.copy(),
         v=m.copy(),
         beliefs=evidence.copy(),
-        fresh=np.empty((size, int(arrays.cards.max(initial=1)))),
+        fresh=np.empty((size, most)),
+        products=np.empty((size, (degree + 1) * most if pairs else 0)),
         moves=np.zeros(parts),
         variable_cuts=_cuts(arrays.variable_starts, parts),
         factor_cuts=_cuts(arrays.slot_starts, parts),

@@ -90,7 +90,7 @@ def _ascend_from(graph: FlatFactors, start: Doubles, tol: float, max_rounds: int
     v = q[np.concatenate(slot_states)] if slot_states else np.empty(0)
     fresh = np.empty((1, int(arrays.cards.max(initial=1))))
     state = MessageState(
-        Expectation(0.0), arrays, arrays.evidence, tables, v, v, q, fresh, np.zeros(1), cuts, cuts.copy(), PRODUCT
+        Expectation(0.0), arrays, arrays.evidence, tables, v, v, v, q, fresh, fresh, np.zeros(1), cuts, cuts, PRODUCT
     )
     free, bounds = np.arange(len(arrays.cards)), list[float]()
     while len(bounds) < max_rounds and (len(bounds) < 2 or bounds[-1] - bounds[-2] > tol * max(1.0, abs(bounds[-1]))):

@@ -3,19 +3,20 @@
     v_s(x) = evidence_i(x) prod over the other slots t of variable i of m_t(x)        from a variable, along slot s
     m_s(x) = sum over the cells of the factor with state x of table prod_{t != s} v_t    from a factor, along slot s
 
-Both are normalised. Products without one of their terms are made of products from both ends, so they cost as much as
-all terms together and divide by nothing; `DIVIDE` divides the belief by the message, and multiplies the others where
-the message is zero.
+m is normalised. Products without one of their terms are made of products from both ends, so they cost as much as all
+terms together and divide by nothing; `DIVIDE` divides the belief by the message, and multiplies the others where the
+message is zero. Where all factors have two variables, a variable sends what its factors make of v at once, and v is
+never stored.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fivefold.core.compilation.jit import jit
+from fivefold.core.compilation.jit import generic, jit
 from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.core.types import Doubles, Indices
-from fivefold.inference.approximate.factor_arrays import PAIR, POTTS, FactorArrays
+from fivefold.inference.approximate.factor_arrays import POTTS, TABLE, FactorArrays
 from fivefold.inference.approximate.message_semiring_loops import (
     Semiring,
     change,
@@ -31,8 +32,6 @@ from fivefold.inference.approximate.message_semiring_loops import (
 )
 
 PRODUCT, DIVIDE = range(2)  # how messages of variables leave out what comes back
-OUT_OF_VARIABLES, OUT_OF_FACTORS = range(2)  # kinds of tasks
-FLOOD, IN_ORDER, BELIEFS = range(3)  # kinds of passes
 
 
 class MessageState(NamedTuple):
@@ -43,48 +42,91 @@ class MessageState(NamedTuple):
     evidence: Doubles  # (states,)
     tables: Doubles
     m: Doubles  # (messages,): to variables, normalised
-    v: Doubles  # (messages,): to factors, normalised
+    m_next: Doubles  # (messages,): what a pass along edges makes of m
+    v: Doubles  # (messages,): to factors
     beliefs: Doubles  # (states,): evidence times all messages, normalised
     fresh: Doubles  # (threads, largest number of states): scratch, the message that is being made
+    products: Doubles  # (threads, degree times states, or more): scratch, what a variable sends along its edges
     moves: Doubles  # (parts,): largest change of a message of each part
     variable_cuts: Indices  # (parts + 1,)
     factor_cuts: Indices  # (parts + 1,)
     way: int  # PRODUCT or DIVIDE
 
 
-@jit(reference_counting=False, error_model="numpy")
-def run_pass(team, state, order, kind):
-    """A pass of messages: the largest change of one.
+class EdgeFlood(NamedTuple):
+    """A pass in which variables send along edges, into m_next; all factors have two variables."""
 
-    FLOOD: all variables send, then all factors. IN_ORDER: factors send one after the other, each after its variables.
-    BELIEFS: variables send, which is what beliefs are read from.
-    """
-    parts, moved = len(state.moves), 0.0
-    if kind == IN_ORDER:
-        graph = state.graph
-        for k in range(len(order)):
-            for slot in range(graph.slot_starts[order[k]], graph.slot_starts[order[k] + 1]):
-                multiply_others(state, slot)
-            moved = max(moved, send_from_factor(state, order[k], state.fresh[0]))
-        return moved
-    share_tasks(team, state, OUT_OF_VARIABLES, parts)
-    if kind == FLOOD:
-        share_tasks(team, state, OUT_OF_FACTORS, parts)
-        for part in range(parts):
-            moved = max(moved, state.moves[part])
+    messages: MessageState
+
+
+class FactorFlood(NamedTuple):
+    """A pass in which variables send to factors, and then factors to variables."""
+
+    messages: MessageState
+
+
+@jit(reference_counting=False, error_model="numpy")
+def flood(team, state):
+    """All messages at once: the largest change of one."""
+    moves, moved = state.messages.moves, 0.0
+    for phase in range(phases(state)):
+        share_tasks(team, state, phase, len(moves))
+    for part in range(len(moves)):
+        moved = max(moved, moves[part])
     return moved
 
 
-@run_task.rule(MessageState)
-def _task(state, kind, i, rank):
-    if kind == OUT_OF_VARIABLES:
-        for variable in range(state.variable_cuts[i], state.variable_cuts[i + 1]):
-            send_from_variable(state, variable)
+@generic
+def phases(state: EdgeFlood | FactorFlood) -> Any:
+    """Phases of a pass."""
+
+
+@phases.rule(EdgeFlood)
+def _one_phase(state):
+    return 1
+
+
+@phases.rule(FactorFlood)
+def _two_phases(state):
+    return 2
+
+
+@run_task.rule(EdgeFlood)
+def _along_edges(state, kind, i, rank):
+    messages, moved = state.messages, 0.0
+    for variable in range(messages.variable_cuts[i], messages.variable_cuts[i + 1]):
+        moved = max(moved, send_along_edges(messages, variable, messages.products[rank]))
+    messages.moves[i] = moved
+
+
+@run_task.rule(FactorFlood)
+def _to_factors_and_back(state, kind, i, rank):
+    messages, moved = state.messages, 0.0
+    if kind == 0:
+        for variable in range(messages.variable_cuts[i], messages.variable_cuts[i + 1]):
+            send_from_variable(messages, variable)
     else:
-        moved = 0.0
-        for factor in range(state.factor_cuts[i], state.factor_cuts[i + 1]):
-            moved = max(moved, send_from_factor(state, factor, state.fresh[rank]))
-        state.moves[i] = moved
+        for factor in range(messages.factor_cuts[i], messages.factor_cuts[i + 1]):
+            moved = max(moved, send_from_factor(messages, factor, messages.fresh[rank]))
+        messages.moves[i] = moved
+
+
+@jit(reference_counting=False, error_model="numpy")
+def send_in_order(state, order):
+    """Factors send one after the other, each after its variables: the largest change of a message."""
+    graph, moved = state.graph, 0.0
+    for k in range(len(order)):
+        for slot in range(graph.slot_starts[order[k]], graph.slot_starts[order[k] + 1]):
+            multiply_others(state, slot)
+        moved = max(moved, send_from_factor(state, order[k], state.fresh[0]))
+    return moved
+
+
+@jit(reference_counting=False, error_model="numpy")
+def collect_beliefs(state):
+    """All variables send, and their beliefs are up to date."""
+    for variable in range(len(state.graph.cards)):
+        send_from_variable(state, variable)
 
 
 @jit(reference_counting=False, error_model="numpy")
@@ -115,10 +157,54 @@ def send_from_variable(state, i):
                 at = graph.message_starts[graph.variable_slots[k]] + x
                 v[at] = times(ring, v[at], behind)
                 behind = times(ring, behind, m[at])
-    for k in range(first, last):
-        at = graph.message_starts[graph.variable_slots[k]]
-        normalise(ring, v, at, at + K)
     normalise(ring, beliefs, own, own + K)
+
+
+@jit(reference_counting=False, error_model="numpy")
+def send_along_edges(state, i, h):
+    """What the factors around variable i, all of two variables, send to its neighbours: the largest change."""
+    ring, graph, m, m_next, moved = state.ring, state.graph, state.m, state.m_next, 0.0
+    K, own = graph.cards[i], graph.state_starts[i]
+    first, last = graph.variable_starts[i], graph.variable_starts[i + 1]
+    for x in range(K):
+        h[x] = state.evidence[own + x]
+    for k in range(first, last - 1):
+        at, to = graph.message_starts[graph.variable_slots[k]], (k - first) * K
+        for x in range(K):
+            h[to + K + x] = times(ring, h[to + x], m[at + x])
+    behind = (last - first) * K
+    for x in range(K):
+        h[behind + x] = unit(ring)
+    for k in range(last - 1, first - 1, -1):
+        slot, to = graph.variable_slots[k], (k - first) * K
+        at, partner = graph.message_starts[slot], slot ^ 1  # a factor's two slots are neighbours
+        for x in range(K):
+            h[to + x] = times(ring, h[to + x], h[behind + x])
+            h[behind + x] = times(ring, h[behind + x], m[at + x])
+        sent, end = graph.message_starts[partner], graph.message_starts[partner + 1]
+        pair_message(state, partner >> 1, partner, h, to, m_next, sent, end - sent)
+        normalise(ring, m_next, sent, end)
+        for x in range(sent, end):
+            moved = max(moved, change(ring, m_next[x], m[x]))
+            m_next[x] = damped(ring, m_next[x], m[x])
+    return moved
+
+
+@jit(reference_counting=False, error_model="numpy")
+def pair_message(state, factor, slot, h, at, out, to, K):
+    """The message along a slot of a factor of two variables, from h[at:] of the other; not normalised."""
+    ring, graph, tables = state.ring, state.graph, state.tables
+    table = graph.table_starts[factor]
+    if graph.kinds[factor] == POTTS:
+        potts_message(ring, h, at, K, tables[table], tables[table + 1], out, to)
+    else:
+        partner = 2 * graph.slot_starts[factor] + 1 - slot
+        stride, step = graph.strides[slot], graph.strides[partner]
+        for x in range(K):
+            total = zero(ring)
+            for y in range(graph.message_starts[partner + 1] - graph.message_starts[partner]):
+                total = plus(ring, total, times(ring, tables[table + x * stride + y * step], h[at + y]))
+            out[to + x] = total
 
 
 @jit(reference_counting=False, error_model="numpy")
@@ -127,25 +213,28 @@ def multiply_others(state, slot):
     ring, graph = state.ring, state.graph
     i, at = graph.slot_variables[slot], graph.message_starts[slot]
     K, own = graph.cards[i], graph.state_starts[i]
+    m, v, evidence = state.m, state.v, state.evidence
     for x in range(K):
-        state.v[at + x] = state.evidence[own + x]
+        v[at + x] = evidence[own + x]
     for k in range(graph.variable_starts[i], graph.variable_starts[i + 1]):
         if graph.variable_slots[k] != slot:
             other = graph.message_starts[graph.variable_slots[k]]
             for x in range(K):
-                state.v[at + x] = times(ring, state.v[at + x], state.m[other + x])
-    normalise(ring, state.v, at, at + K)
+                v[at + x] = times(ring, v[at + x], m[other + x])
 
 
 @jit(reference_counting=False, error_model="numpy")
 def send_from_factor(state, factor, fresh):
     """The messages of a factor to all its variables: the largest change."""
-    ring, graph, moved = state.ring, state.graph, 0.0
+    ring, graph, m, moved = state.ring, state.graph, state.m, 0.0
     for slot in range(graph.slot_starts[factor], graph.slot_starts[factor + 1]):
-        moved = max(moved, make_message(state, slot, fresh))
         at = graph.message_starts[slot]
-        for x in range(graph.message_starts[slot + 1] - at):
-            state.m[at + x] = damped(ring, fresh[x], state.m[at + x])
+        K = graph.message_starts[slot + 1] - at
+        sum_over_cells(state, slot, fresh)
+        normalise(ring, fresh, 0, K)
+        for x in range(K):
+            moved = max(moved, change(ring, fresh[x], m[at + x]))
+            m[at + x] = damped(ring, fresh[x], m[at + x])
     return moved
 
 
@@ -170,17 +259,8 @@ def sum_over_cells(state, slot, fresh):
     table, kind = graph.table_starts[factor], graph.kinds[factor]
     first, last = graph.slot_starts[factor], graph.slot_starts[factor + 1]
     K, stride = graph.message_starts[slot + 1] - graph.message_starts[slot], graph.strides[slot]
-    if kind == POTTS:
-        other = graph.message_starts[first + last - 1 - slot]
-        potts_message(ring, v, other, K, tables[table], tables[table + 1], fresh, 0)
-    elif kind == PAIR:
-        partner = first + last - 1 - slot
-        other, step = graph.message_starts[partner], graph.strides[partner]
-        for x in range(K):
-            total = zero(ring)
-            for y in range(graph.message_starts[partner + 1] - other):
-                total = plus(ring, total, times(ring, tables[table + x * stride + y * step], v[other + y]))
-            fresh[x] = total
+    if kind != TABLE:
+        pair_message(state, factor, slot, v, graph.message_starts[first + last - 1 - slot], fresh, 0, K)
     else:
         for x in range(K):
             fresh[x] = zero(ring)
