@@ -291,6 +291,23 @@ def test_messages_on_trees_equal_enumeration(case, data):
         assert sign * maxima == pytest.approx(float(np.log(best)), abs=1e-10)
 
 
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.integers(0, 2**20), st.data())
+def test_pi_and_lambda_on_directed_trees_equal_enumeration(parents, seed, data):
+    """Variable i + 1 is a child of variable parents[i] mod (i + 1); evidence may lie in any subtree."""
+    rng = np.random.RandomState(seed)
+    edges = [(p % (i + 1), i + 1) for i, p in enumerate(parents)]
+    n = len(parents) + 1
+    factors = [Factor((0,), rng.dirichlet(np.ones(2)))]
+    factors += [Factor(edge, rng.dirichlet(np.ones(2), size=2)) for edge in edges]
+    evidence = dict.fromkeys(data.draw(st.lists(st.integers(0, n - 1), max_size=3, unique=True)), 1)
+    done = FactorTree(factors, [2] * n).pass_messages(evidence)
+    for v in range(n):
+        product = done.pi(v, own=v) * done.lambda_(v, own=v)
+        np.testing.assert_allclose(
+            product / product.sum(), oracle.marginal(factors, [2] * n, [v], evidence), rtol=1e-10
+        )
+
+
 @given(factor_graphs(), st.sampled_from(["min_fill", "min_width", "weighted"]))
 def test_the_exact_order_is_never_wider(case, method):
     factors, cards = case

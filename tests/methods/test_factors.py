@@ -1,4 +1,4 @@
-"""Factors and exact engines beyond the laws: refusals in words, underflow, large networks, costs."""
+"""Factors and exact engines beyond the laws: refusals in words, underflow, large networks."""
 
 import re
 
@@ -7,7 +7,6 @@ import pytest
 
 from fivefold.inference.factors.elimination_order import elimination_order, order_of
 from fivefold.inference.factors.factor import Factor
-from fivefold.inference.factors.inference_costs import inference_costs
 from fivefold.inference.factors.junction_tree import JunctionTree
 from fivefold.inference.factors.semirings import COUNTING, top_k
 from fivefold.inference.factors.sparse_factor import SparseFactor, eliminate_sparse
@@ -172,17 +171,6 @@ def test_expected_counts_are_sums_over_rows_of_missing_values():
     counts = loaded.calibrate_batch(complete, np.ones(5)).expected(3).table
     assert counts[(0,) * counts.ndim] == pytest.approx(5.0, rel=1e-12)
     assert loaded.calibrate_batch(np.full((7, 6), -1), np.ones(7)).expected(3).table.sum() == pytest.approx(7.0)
-
-
-def test_costs_are_known_before_running():
-    tree = [(0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (0,), (5,)]
-    small = inference_costs(tree, [2] * 6)
-    assert (small.enumeration, small.tree_messages, small.engine) == (32, 40, "enumeration")
-    chain = inference_costs([(i, i + 1) for i in range(49)], [10] * 50)
-    assert (chain.enumeration, chain.tree_messages, chain.engine) == (10**49, 9800, "tree")
-    ring = inference_costs([(i, (i + 1) % 30) for i in range(30)], [2] * 30)
-    assert (ring.tree_messages, ring.width, ring.engine) == (None, 2, "junction_tree")
-    assert inference_costs([(i, j) for i in range(41) for j in range(i)], [2] * 41).engine == "loopy"
 
 
 def test_the_steps_of_a_chain_follow_the_distributive_law():

@@ -97,15 +97,3 @@ def downward_edges(neighbours: Neighbours[N], root: N) -> list[tuple[N, N]]:
                 queue.append(other)
                 edges.append((node, other))
     return edges
-
-
-def is_forest(neighbours: Neighbours[N]) -> bool:
-    """Whether the graph has no cycle."""
-    reached: set[N] = set()
-    edges = 0
-    for node in neighbours:
-        if node not in reached:
-            down = downward_edges(neighbours, node)
-            reached |= {node, *(child for _, child in down)}
-            edges += len(down)
-    return 2 * edges == sum(map(len, neighbours.values()))
