@@ -9,6 +9,7 @@ import pytest
 from fivefold.graphical import BayesianNetwork, BayesianNetworkClassifier
 from fivefold.graphical.bayesian_network_classifier import smoothed_table
 from fivefold.naive_bayes import CategoricalNB
+from fivefold.partition.histograms.entropy_bins import entropy_cuts
 
 STRUCTURES = ["naive", "tan", "kdb", "hill_climbing"]
 
@@ -122,3 +123,47 @@ def test_dependent_columns_are_told_apart_better_by_a_tree_than_by_naive_bayes()
         log_p = BayesianNetworkClassifier(structure).fit(X, y).predict_log_proba(Z)
         loss[structure] = -log_p[np.arange(len(z)), z].mean()
     assert loss["tan"] < 0.9 * loss["naive"]
+
+
+def description_lengths(counts):
+    """Gain and price of every cut of counts (bins, classes), by the definition."""
+
+    def entropy(part):
+        p = part[part > 0] / part.sum()
+        return float(-(p * np.log2(p)).sum())
+
+    N, found = counts.sum(), []
+    for at in range(1, len(counts)):
+        parts = counts[:at].sum(axis=0), counts[at:].sum(axis=0)
+        both = [(part.sum(), entropy(part), (part > 0).sum()) for part in parts]
+        whole, k = entropy(counts.sum(axis=0)), (counts.sum(axis=0) > 0).sum()
+        gain = whole - sum(n / N * h for n, h, _ in both)
+        delta = np.log2(3.0**k - 2) - k * whole + sum(c * h for _, h, c in both)
+        found.append((gain, (np.log2(N - 1) + delta) / N))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cuts_by_entropy_are_those_whose_gain_exceeds_their_description(seed):
+    rng = np.random.RandomState(seed)
+    counts = rng.poisson(rng.gamma(1.0, 6.0, (10, 3))) + 1.0
+
+    def cuts(lo, hi):
+        lengths = description_lengths(counts[lo:hi]) if hi - lo > 1 else []
+        if not lengths:
+            return []
+        at = int(np.argmax([gain for gain, _ in lengths]))
+        if lengths[at][0] <= lengths[at][1]:
+            return []
+        return [*cuts(lo, lo + at + 1), lo + at, *cuts(lo + at + 1, hi)]
+
+    assert entropy_cuts(counts).tolist() == cuts(0, 10)
+
+
+def test_entropy_bins_follow_the_classes_and_leave_noise_in_one_bin():
+    rng = np.random.RandomState(9)
+    X = rng.normal(size=(3000, 2))
+    y = (np.abs(X[:, 0]) < 0.5).astype(int)
+    model = BayesianNetworkClassifier("naive", max_bins="entropy").fit(X, y)
+    np.testing.assert_allclose(model.model_.bins.edges[0], [-0.5, 0.5], atol=0.02)
+    assert model.model_.bins.sizes.tolist() == [3, 1] and model.score(X, y) > 0.99

@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fivefold.core.types import UserTable
+from fivefold.graphical.bayesian_network import BayesianNetwork
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
+from fivefold.graphical.parameters.table_fit import fit_tables
 from fivefold.graphical.structure_learning.coded_table import CodedTable
 from fivefold.graphical.structure_learning.dag_moves import EdgeRules, Structure, edges_of, parents_of
 from fivefold.graphical.structure_learning.family_scores import Score, StructurePrior
@@ -27,6 +29,18 @@ class LearnedStructure:
     history: tuple[float, ...]  # the score after every step
     reason: str  # why the search ended: converged, max_iter, stopped or interrupted
     families_scored: int
+
+    def fit(self, X: UserTable, *, equivalent_sample_size: float = 1.0) -> BayesianNetwork:
+        """The network with this structure and tables from the rows of X, smoothed by a sample spread evenly.
+
+        Examples
+        --------
+        >>> from fivefold.graphical.structure_learning import chow_liu
+        >>> rows = {"rain": ["no", "no", "yes", "yes"], "road": ["dry", "dry", "wet", "dry"]}
+        >>> round(chow_liu(rows).fit(rows).query("road", given={"rain": "yes"})["wet"], 2)
+        0.5
+        """
+        return fit_tables(self.graph, X, equivalent_sample_size=equivalent_sample_size).network
 
 
 class Search:
