@@ -27,8 +27,8 @@ def entropy_bins(fine: Bins, X: Table, y: Codes, w: Weights, classes: int) -> Bi
     codes, edges, sizes = fine.codes(X), list(fine.edges), fine.sizes.copy()
     for j in np.flatnonzero(~fine.categorical):
         cells = codes[j].astype(np.int64) * classes + y
-        counts = np.bincount(cells, w, minlength=(MISSING_BIN + 1) * classes).reshape(-1, classes)
-        cuts = entropy_cuts(counts[: sizes[j]])
+        counts = np.bincount(cells, w, minlength=(MISSING_BIN + 1) * classes).astype(np.float64)
+        cuts = entropy_cuts(counts.reshape(-1, classes)[: sizes[j]])
         edges[j], sizes[j] = edges[j][cuts], len(cuts) + 1
     return replace(fine, edges=tuple(edges), sizes=sizes)
 
