@@ -159,3 +159,10 @@ def test_the_name_says_the_format(tmp_path):
     (tmp_path / "net.bif").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(NetworkFileError, match="no text in UTF-8"):
         read_network(tmp_path / "net.bif")
+
+
+def test_keywords_as_names_survive():
+    names = ("network", "table", "default")
+    network = BayesianNetwork.from_tables({name: [0.5, 0.5] for name in names}, states={"table": ("type", "property")})
+    same(network, parse_bif(bif_text(network, "probability")))
+    assert bif_text(network, "probability").startswith("network unknown {")

@@ -20,6 +20,8 @@ from fivefold.graphical.graphs.named_nodes import NamedNodes
 State: TypeAlias = Hashable  # the label of a state: text, a number, a truth value
 Evidence: TypeAlias = Mapping[str, State]  # variable -> its observed state
 Likelihoods: TypeAlias = Mapping[str, Mapping[Any, float] | Sequence[float]]  # variable -> a likelihood per state
+Column: TypeAlias = "list[Any] | nw.Series[Any]"
+TEXT_TYPES = (nw.String, nw.Categorical, nw.Enum)
 MISSING = -1  # the code of a value that is not known
 
 
@@ -141,8 +143,18 @@ class Variables(NamedNodes):
                 raise ValueError(f"codes of variable {self.nodes[i]!r} must be -1 (missing) to {self.cards[i] - 1}")
         return codes.astype(np.int32, copy=False)
 
-    def _column_codes(self, name: str, values: Sequence[Any]) -> list[int]:
+    def _column_codes(self, name: str, values: Column) -> list[int] | Codes:
         known = self._codes[self.index(name)]
+        if isinstance(values, nw.Series):
+            different = [value for value in _different(values) if not is_missing(value)]
+            if values.dtype in TEXT_TYPES and set(different) <= known.keys():
+                if values.implementation.is_pandas_like():  # whose own map looks up categories, not rows
+                    found = np.asarray(values.to_native().map(known), dtype=np.float64)
+                    return np.where(np.isnan(found), MISSING, found).astype(np.int32)
+                table = [known[value] for value in different]
+                coded = values.cast(nw.String).replace_strict(different, table, return_dtype=nw.Int32)
+                return np.asarray(coded.fill_null(MISSING).to_numpy(), dtype=np.int32)
+            values = _values(values)
         try:
             return list(map((known | {None: known.get(None, MISSING)}).__getitem__, values))
         except (KeyError, TypeError):
@@ -159,12 +171,14 @@ class Variables(NamedNodes):
         return found
 
 
-def columns_of(X: UserTable, names: Iterable[str] = ()) -> dict[str, list[Any]]:
-    """The columns of a frame, a mapping or an array, as lists by name."""
+def columns_of(X: UserTable, names: Iterable[str] = ()) -> dict[str, Column]:
+    """The columns of a frame, a mapping or an array by name: series of the frame, or lists."""
     if isinstance(X, Mapping):
-        columns = {str(name): values if isinstance(values, list) else list(values) for name, values in X.items()}
+        columns: dict[str, Column] = {
+            str(name): values if isinstance(values, list | nw.Series) else list(values) for name, values in X.items()
+        }
     elif nw.dependencies.is_into_dataframe(X):
-        columns = {str(series.name): _values(series) for series in nw.from_native(X, eager_only=True).iter_columns()}
+        columns = {str(series.name): series for series in nw.from_native(X, eager_only=True).iter_columns()}
     else:
         table = np.asarray(X)
         if table.ndim != 2:
@@ -195,8 +209,12 @@ def places(codes: Codes, scope: Sequence[int], cards: Sequence[int]) -> Indices:
     return place
 
 
-def _states(name: str, values: list[Any]) -> tuple[State, ...]:
-    found = {value for value in set(values) if not is_missing(value)}
+def _different(values: Column) -> Iterable[Any]:
+    return _values(values.unique()) if isinstance(values, nw.Series) else set(values)
+
+
+def _states(name: str, values: Column) -> tuple[State, ...]:
+    found = {value for value in _different(values) if not is_missing(value)}
     if not found:
         raise ValueError(f"column {name!r} has no value, so its states are not known; give them as states")
     return tuple(sorted(found, key=lambda v: (isinstance(v, str), v)))

@@ -23,6 +23,7 @@ from fivefold.graphical.files.network_draft import NetworkDraft
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"\n]*"|[{}()\[\],;|]|[^\s{}()\[\],;|"]+|"|\n', re.DOTALL)
 PLAIN_WORD = re.compile(r"[^\s{}()\[\],;|\"/]+")
 MARKS = frozenset("{}()[],;|")
+KEYWORDS = frozenset({"network", "variable", "probability", "property", "type", "discrete", "table", "default"})
 
 
 @dataclass
@@ -104,7 +105,7 @@ def parse_bif(text: str, source: str = "BIF text") -> BayesianNetwork:
 
 def bif_text(network: BayesianNetwork, name: str = "unknown") -> str:
     """A network as text in BIF; numbers have all their digits."""
-    lines = [f"network {_written(name)} {{\n}}"]
+    lines = [f"network {name if name.isidentifier() and name not in KEYWORDS else 'unknown'} {{\n}}"]
     for label, states in zip(network.variables.nodes, network.variables.states, strict=True):
         listed = ", ".join(_written(str(state)) for state in states)
         lines.append(f"variable {_written(label)} {{\n  type discrete [ {len(states)} ] {{ {listed} }};\n}}")
@@ -205,4 +206,4 @@ def _numbers(stream: TokenStream, line: int, name: str, count: int) -> Doubles:
 def _written(word: str) -> str:
     if '"' in word or "\n" in word:
         raise ValueError(f"BIF cannot hold the name {word!r}, which has a quote or a line break; rename it")
-    return word if PLAIN_WORD.fullmatch(word) else f'"{word}"'
+    return word if PLAIN_WORD.fullmatch(word) and word not in KEYWORDS else f'"{word}"'
