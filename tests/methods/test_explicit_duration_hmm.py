@@ -53,4 +53,4 @@ def test_sequences_scores_and_samples():
     with pytest.raises(ValueError, match="n_samples must be 1 or more"):
         model.sample(0)
     with pytest.raises(ValueError, match="fewer states"):
-        ExplicitDurationHMM(5).fit(X[:4])
+        ExplicitDurationHMM(5, random_state=0).fit(X[:4])

@@ -114,7 +114,7 @@ def test_sequences_and_sizes():
     parts = model.score(Y[:10]) + model.score(Y[10:])
     np.testing.assert_allclose(model.score(Y, lengths=[10, 20]), parts, rtol=1e-12)
     with pytest.raises(ValueError, match="the product of the chains has 1,048,576 states"):
-        FactorialHMM(20, 2, inference="exact").fit(Y)
+        FactorialHMM(20, 2, inference="exact", random_state=0).fit(Y)
     assert not FactorialHMM(20, 2, max_iter=1, n_init=1, random_state=0).fit(Y).model_.exact
     with pytest.raises(ValueError, match="n_samples must be 1 or more"):
         model.sample(0)

@@ -162,7 +162,7 @@ def test_learning_finds_the_dynamics():
         random_state=0,
     )
     _, y = truth.sample(2000)
-    model = KalmanFilter(n_dim_state=2, em_vars="all", max_iter=60, tol=1e-6).fit(y)
+    model = KalmanFilter(n_dim_state=2, em_vars="all", max_iter=60, tol=1e-6, random_state=0).fit(y)
     eigenvalues = np.linalg.eigvals(model.transition_matrices_)
     np.testing.assert_allclose(np.sort_complex(eigenvalues), [0.9 - 0.2j, 0.9 + 0.2j], atol=0.03)
     assert model.score(y) >= truth.loglikelihood(y)
