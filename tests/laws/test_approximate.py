@@ -348,6 +348,28 @@ def test_stuck_chains_are_found():
     assert positivity(many, (2,) * 14, {2: 1}).regular is None
 
 
+def test_a_start_is_found_where_most_states_are_impossible():
+    """Maps of three colours in which no two neighbours are alike."""
+    rng = np.random.RandomState(0)
+    colours = rng.randint(3, size=25)
+    differ = 1.0 - np.eye(3)
+    edges = [(i, j) for i in range(25) for j in range(i) if colours[i] != colours[j] and rng.uniform() < 0.15]
+    factors = [Factor(edge, differ) for edge in edges]
+    with pytest.warns(UserWarning, match="hold zeros"):
+        samples = gibbs(factors, (3,) * 25, {0: 1}, draws=50, chains=2)
+    assert (samples.log_scores == 0.0).all()
+    assert (samples.states[..., 0] == 1).all()
+    with (
+        pytest.warns(UserWarning, match="hold zeros"),
+        pytest.raises(ValueError, match="no start with positive probability"),
+    ):
+        gibbs(
+            [Factor((i, (i + 1) % 7), 1.0 - np.eye(2)) for i in range(7)]
+            + [Factor((i,), np.ones(2)) for i in range(7, 12)],
+            (2,) * 12,
+        )
+
+
 def test_diagnostics_of_an_autoregressive_chain():
     """The autocorrelation of x_t = a x_{t-1} + noise is a^lag, and 1 draw in (1 + a) / (1 - a) counts."""
     rng, a, n = np.random.RandomState(0), 0.8, 20_000

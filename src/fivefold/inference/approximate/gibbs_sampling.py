@@ -31,6 +31,8 @@ from fivefold.inference.factors.factor import Factor
 
 MAX_BLOCK_STATES = 2**16  # joint states of a block: each is weighed at every draw
 MAX_LISTED_STATES = 1024  # joint states up to which the chain itself is looked at
+# A start is looked for with a cost per forbidden cell that rises, so many rounds at each
+SEARCH_COSTS, SEARCH_ROUNDS = (1.0, 2.0, 4.0, 8.0), 200
 MAX_KEPT_NUMBERS = 2**28  # states that are kept of all chains: 1 GiB
 
 
@@ -110,7 +112,7 @@ def sample_graph(
     chains: int = 4,
     blocks: Sequence[Sequence[int]] | None = None,
     kept: Sequence[int] | None = None,
-    initial: Sequence[int] | None = None,
+    initial: Sequence[int] | Codes | None = None,
     seed: int = 0,
 ) -> GibbsSamples:
     """`gibbs` on a graph that is made; without a look at zeros in its tables."""
@@ -248,24 +250,32 @@ def gibbs_chain(
 
 
 def initial_states(graph: FlatFactors, chains: int, seed: int) -> Codes:
-    """(chains, n) states that are possible: drawn at random where tables are positive, else the most probable found."""
+    """(chains, n) states that are possible: drawn at random where tables are positive, else looked for."""
     arrays = graph.arrays
     rng = np.random.default_rng(seed)
     keys = np.where(arrays.evidence > -np.inf, rng.random((chains, len(arrays.evidence))), -1.0)
     columns = [part.argmax(axis=1) for part in np.split(keys, arrays.state_starts[1:-1], axis=1)]
     states = np.stack(columns, axis=1).astype(np.int64)
-    impossible = np.flatnonzero(np.asarray(graph.log_score(states)) == -np.inf)
-    if len(impossible):
-        from fivefold.inference.approximate.loopy_propagation import propagate
-
-        best = propagate(graph, maximum=True, max_passes=100).assignment
-        if graph.log_score(best) == -np.inf:
-            raise ValueError("no start with positive probability was found; give one (initial=)")
-        states[impossible] = best
+    for chain in np.flatnonzero(np.asarray(graph.log_score(states)) == -np.inf):
+        states[chain] = _search_possible(graph, states[chain], seed + int(chain))
     return states
 
 
-def _given_states(graph: FlatFactors, initial: Sequence[int], chains: int) -> Codes:
+def _search_possible(graph: FlatFactors, start: Codes, seed: int) -> Codes:
+    """States that no table forbids, by Gibbs sampling with zeros that are only improbable, colder and colder."""
+    tables, states = graph.arrays.tables, start
+    for cost in SEARCH_COSTS:
+        penalties = np.where(tables == -np.inf, -cost, np.maximum(tables, -cost))
+        soft = FlatFactors(graph.arrays._replace(tables=penalties), graph.places)
+        found = sample_graph(soft, draws=SEARCH_ROUNDS, burn_in=0, chains=1, initial=states, seed=seed).states[0]
+        possible = np.flatnonzero(np.asarray(graph.log_score(found)) > -np.inf)
+        if len(possible):
+            return found[possible[-1]]
+        states = found[-1]
+    raise ValueError("no start with positive probability was found: give one (initial=), or check the evidence")
+
+
+def _given_states(graph: FlatFactors, initial: Sequence[int] | Codes, chains: int) -> Codes:
     states = np.broadcast_to(np.asarray(initial, dtype=np.int64), (chains, len(graph.arrays.cards))).copy()
     if ((states < 0) | (states >= graph.arrays.cards)).any():
         raise ValueError("initial: every variable needs one of its states, numbered from 0")
