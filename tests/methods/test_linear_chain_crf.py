@@ -7,7 +7,7 @@ from oracles.chain_labels import enumerated
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
 from fivefold.core.storage import model_files
-from fivefold.sequence import LinearChainCRF
+from fivefold.sequence import LinearChainCRF, Sequences
 from fivefold.sequence.features.attribute_encoder import AttributeNames, encode_positions
 from fivefold.sequence.features.state_features import StateFeatures
 from fivefold.sequence.linear_chain.chain_likelihood import ChainLikelihood
@@ -131,6 +131,15 @@ def test_a_table_is_as_many_sequences_of_one_row():
         LinearChainCRF().fit([X[i : i + 1] for i in range(60)], y[:, None].tolist()),
     )
     assert_allclose(table.predict_proba(X), np.concatenate(lists.predict_proba([X[i : i + 1] for i in range(60)])))
+
+
+def test_a_container_of_sequences_is_taken_as_it_is():
+    rng = np.random.RandomState(0)
+    walks = [rng.normal(size=(rng.randint(2, 6), 2)) for _ in range(12)]
+    labels = [(walk[:, 0] > 0).astype(int).tolist() for walk in walks]
+    held, lists = LinearChainCRF().fit(Sequences(walks), labels), LinearChainCRF().fit(walks, labels)
+    assert held.predict(Sequences(walks)) == lists.predict(walks)
+    cross_validate(LinearChainCRF(), Sequences(walks), labels, cv=KFold(3), error_score="raise")
 
 
 def test_lists_of_sequences_pass_cross_validation_and_searches():

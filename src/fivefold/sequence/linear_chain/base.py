@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.admission.sequences import Sequences
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import admit_weights
 from fivefold.core.console.fit_progress import interruptible_fit
@@ -86,7 +87,9 @@ class SequenceLabeller(Classifier):
             if not holds_sequences(X):
                 X = self._admit(X)
                 return numeric_positions(X, np.arange(X.shape[0] + 1), intercept=True), True
-        elif not isinstance(X, Sequence | np.ndarray) or (len(X) and not holds_sequences(X) and any(map(len, X))):
+        elif not isinstance(X, Sequence | Sequences | np.ndarray) or (
+            len(X) and not holds_sequences(X) and any(map(len, X))
+        ):
             raise ValueError(
                 f"{type(self).__name__} was fitted to sequences: pass a list of sequences, each a list of positions"
             )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.admission.sequences import Sequences
 from fivefold.core.types import Codes, Indices, Labels, UserTable, UserTarget
 from fivefold.sequence.features.attribute_encoder import (
     AttributeNames,
@@ -26,6 +27,8 @@ COLLECTIONS = (list, tuple, np.ndarray)
 
 def holds_sequences(X: UserTable) -> bool:
     """Is X a list of sequences, not a table?"""
+    if isinstance(X, Sequences):
+        return True
     if isinstance(X, np.ndarray):
         return X.dtype == object and X.ndim == 1 and len(X) > 0 and _is_sequence(X[0])
     if not isinstance(X, Sequence) or isinstance(X, str) or not len(X):
