@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fivefold.graphical import BayesianNetwork
+from fivefold.inference.factors.tree_messages import FactorTree
 
 YES_NO = ("no", "yes")
 WET = [[[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.05, 0.95]]]  # rain, sprinkler -> wet
@@ -93,3 +94,21 @@ def test_a_chain_forward_and_with_evidence_at_its_end(via):
     assert np.exp(answer.log_evidence) == pytest.approx(0.45)
     every = chain.marginals({"x3": 0})
     assert [np.exp(found.log_evidence) for found in every.values()] == pytest.approx([0.45] * 3)
+
+
+def test_messages_on_a_chain_of_tables():
+    """Without evidence what comes from behind says nothing, what comes from ahead is the marginal; two per edge."""
+    step = [[0.7, 0.3], [0.2, 0.8]]
+    tables = {"x1": [0.6, 0.4]} | {f"x{n}": step for n in range(2, 6)}
+    chain = BayesianNetwork.from_tables(tables, {f"x{n}": (f"x{n - 1}",) for n in range(2, 6)})
+    tree = FactorTree(chain.factors(), chain.variables.cards)
+    done = tree.pass_messages()
+    for n in range(1, 5):
+        backward = done.pairwise_message(n, n - 1)
+        assert backward == pytest.approx(np.full(2, backward[0]))
+        forward = done.pairwise_message(n - 1, n)
+        assert forward / forward.sum() == pytest.approx(chain.query(f"x{n + 1}").table)
+        product = forward * backward
+        assert product / product.sum() == pytest.approx(done.marginal(n))
+    assert done.marginal(1) == pytest.approx([0.5, 0.5]) and done.marginal(2) == pytest.approx([0.45, 0.55])
+    assert len(tree.pairwise_events()) == 2 * (5 - 1)
