@@ -78,7 +78,7 @@ class CategoricalHMM(BaseHMM):
     training: Literal["soft", "hard"] = "soft"
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
-    takes = Takes(missing=True, empty=False, categories=True, positive=True)
+    takes = Takes(missing=True, empty=False, categories=True, positive=True, sequence=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of symbols whose hidden regime changes from step to step: tags, codes, discrete signals. For "

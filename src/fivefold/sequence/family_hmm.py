@@ -86,7 +86,7 @@ class FamilyHMM(BaseHMM):
     start: Literal["random", "clusters"] = "clusters"
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
-    takes = Takes(missing=True, empty=False, categories=True)
+    takes = Takes(missing=True, empty=False, categories=True, sequence=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of rows of mixed columns: numbers, counts, yes or no, categories, with missing entries. Columns "

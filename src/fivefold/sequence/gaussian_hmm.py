@@ -120,7 +120,7 @@ class GaussianHMM(BaseHMM):
     start: Literal["random", "clusters"] = "random"
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
-    takes = Takes(missing=True, empty=False)
+    takes = Takes(missing=True, empty=False, sequence=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of numbers that switch between regimes: states of a machine, of a market, of speech. Rows of "

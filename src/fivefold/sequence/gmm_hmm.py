@@ -116,7 +116,7 @@ class GMMHMM(BaseHMM):
     start: Literal["random", "clusters"] = "random"
     tied_states: None = None
 
-    takes = Takes(missing=True, empty=False)
+    takes = Takes(missing=True, empty=False, sequence=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of numbers whose states are not single clouds, such as sounds by many speakers.",

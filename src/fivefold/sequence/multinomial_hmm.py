@@ -62,7 +62,7 @@ class MultinomialHMM(BaseHMM):
     start: Literal["random", "clusters"] = "random"
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
-    takes = Takes(missing=True, empty=False, positive=True)
+    takes = Takes(missing=True, empty=False, positive=True, sequence=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of bags: how often each word, species or product occurred at each step.",

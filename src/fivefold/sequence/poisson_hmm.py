@@ -66,7 +66,7 @@ class PoissonHMM(BaseHMM):
     start: Literal["random", "clusters"] = "random"
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
-    takes = Takes(missing=True, empty=False, positive=True)
+    takes = Takes(missing=True, empty=False, positive=True, sequence=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Series of counts whose rate switches: earthquakes, calls, spikes.",
