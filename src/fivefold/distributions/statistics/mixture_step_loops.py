@@ -82,7 +82,7 @@ def full_covariance_step(
     return state.weight.sum(axis=0), state.first.sum(axis=0), state.second.sum(axis=0), float(state.value.sum())
 
 
-@jit
+@jit(reference_counting=False)
 def _step(team, state):
     share_tasks(team, state, 0, len(state.ends) - 1)
 

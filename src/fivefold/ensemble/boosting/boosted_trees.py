@@ -166,7 +166,7 @@ class BoostedTreesBuilder:
         return BoostedTrees(self.bins, self.base, np.array(self.starts[: count + 1]), **views, **more)
 
 
-@jit
+@jit(reference_counting=False)
 def _walk(team, state):
     share_tasks(team, state, 0, (len(state.X) + BLOCK_ROWS - 1) // BLOCK_ROWS)
 

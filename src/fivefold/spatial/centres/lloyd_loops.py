@@ -52,7 +52,7 @@ class AssignmentPass(NamedTuple):
     u: Array  # (threads, ROW_LANES)
 
 
-@jit
+@jit(reference_counting=False)
 def assign_parts(team, state, kind):
     """Give all points to their nearest centres, or compute the distances to their own."""
     share_tasks(team, state, kind, len(state.ends) - 1)

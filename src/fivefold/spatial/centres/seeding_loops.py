@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from fivefold.core.compilation.jit import jit
 from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.core.types import Doubles, Indices, Matrix, Vector
@@ -36,11 +38,11 @@ class SeedTrial(NamedTuple):
     best: Indices  # (1,) int64: which of the rows tried is kept
 
 
-@jit
+@jit(reference_counting=False)
 def add_best_seed(team, state):
     """Try all rows and keep the best of them; its number."""
     parts = len(state.ends) - 1
-    share_tasks(team, state, TRY, parts)
+    share_tasks(team, state, np.int64(TRY), parts)  # not a constant: compiled once for the three kinds
     sums, top = state.potential[0], 0
     for t in range(len(state.norms)):
         for p in range(1, parts):
@@ -50,8 +52,8 @@ def add_best_seed(team, state):
     while sums[best] > sums[top] * (1 + TIE_TOLERANCE):
         best += 1
     state.best[0] = best
-    share_tasks(team, state, KEEP, parts)
-    share_tasks(team, state, ARRANGE, parts)
+    share_tasks(team, state, np.int64(KEEP), parts)
+    share_tasks(team, state, np.int64(ARRANGE), parts)
     return best
 
 
