@@ -232,7 +232,8 @@ class LogisticRegression(
         return without_tensor_path(
             {
                 WIDE: X.shape[0] < X.shape[1],
-                "an L1 penalty on so many columns": wide and (self.l1_ratio not in (0.0, None) or self.penalty == "l1"),
+                "an L1 penalty on this many columns": wide
+                and (self.l1_ratio not in (0.0, None) or self.penalty == "l1"),
                 "a fit without a penalty, with its standard errors,": self.penalty is None or bool(np.isinf(self.C)),
                 "reference_class": self.reference_class is not None,
                 "stop_after": self.stop_after is not None,

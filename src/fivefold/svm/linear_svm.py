@@ -176,7 +176,7 @@ class LinearSVC(LinearMachine, SparseCoefficients, Classifier):
                 WIDE: X.shape[0] < X.shape[1],
                 "loss='hinge'": self.loss == "hinge" and self.multi_class == "ovr",
                 "multi_class='crammer_singer'": self.multi_class == "crammer_singer",
-                "a table of so many columns": X.shape[1] >= MAX_GRAM_SIZE,
+                "a table of this many columns": X.shape[1] >= MAX_GRAM_SIZE,
             }
         )
 

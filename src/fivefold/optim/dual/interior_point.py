@@ -20,11 +20,12 @@ Ferris & Munson (2002).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.types import Array
@@ -33,6 +34,7 @@ from fivefold.optim.minimise import NoDescentError, Solver, State
 
 STEP_TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step goes
 MIN_SLACK_SHARE = 1e-17  # as a share of the distance between the bounds: a smaller slack is rounding
+DIAGONAL_SHARES = 1e-15 * 16.0 ** np.arange(6)  # added to a diagonal of ones until its factor exists
 
 
 class InteriorIterate(NamedTuple):
@@ -108,12 +110,19 @@ def _split_terms(dual: BoxDual) -> tuple[Array, Array, Array, Array]:
 
 
 def ridge_solver(G: Array, ridge: Array) -> Callable[[Array], Array]:
-    """b -> (G + diag(ridge))^-1 b."""
+    """b -> (G + diag(ridge))^-1 b.
+
+    Near the minimum a few rows weigh far more than others, and G may be singular to the last digit where these rows say
+    nothing; a larger diagonal then shortens the step in those directions, which costs steps but no exactness.
+    """
     G[np.diag_indices_from(G)] += ridge
     scale = 1 / np.sqrt(G.diagonal())
-    with one_blas_thread():
-        factor = cho_factor(G * scale * scale[:, None] + 1e-15 * np.eye(len(G)), check_finite=False)
-    return lambda b: scale * cho_solve(factor, scale * b, check_finite=False)
+    G = G * scale * scale[:, None]
+    for more in DIAGONAL_SHARES:
+        with suppress(LinAlgError), one_blas_thread():
+            factor = cho_factor(G + more * np.eye(len(G)), check_finite=False)
+            return lambda b: scale * cho_solve(factor, scale * b, check_finite=False)
+    raise NoDescentError
 
 
 def _complementarity(below: Array, u: Array, above: Array, v: Array) -> float:

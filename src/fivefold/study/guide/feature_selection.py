@@ -2,7 +2,7 @@
 
     too few     rows that agree in every column have different labels, or dropping columns made a quick trial worse:
                 information is lost
-    too many    fewer than `MIN_ROWS_PER_COLUMN` rows per column: too few examples to learn from so many columns
+    too many    fewer than `MIN_ROWS_PER_COLUMN` rows per column: too few examples to learn from this many columns
     noise       columns that, one by one, are related to the target no more than by chance (Holm's correction)
 
 With few columns information is missing, with many the noise in them is fitted: the error on new rows falls, then rises.

@@ -28,7 +28,7 @@ from fivefold.core.types import Matrix, Vector, Weights
 from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.judging.score_intervals import PrecomputedModel
 
-SPREAD = 0.3  # of the weights about the plausible ones; see docs/study.md for the tables that it was chosen on
+SPREAD = 0.3  # of the weights about the plausible ones; docs/study.md says how it was chosen
 MIN_WEIGHT = 0.02  # members with less are left out: they would cost a fit, and hardly change a prediction
 MAX_STEPS = 200  # of the search; few members need more than 30
 
