@@ -8,6 +8,7 @@ import sklearn.svm
 from numpy.testing import assert_allclose
 from oracles.linear_svc import objective
 from scipy.sparse import csr_matrix
+from sklearn.datasets import load_iris
 
 from fivefold.svm import LinearSVC, LinearSVR
 
@@ -161,3 +162,17 @@ def test_one_margin_between_all_classes_has_scikit_learns_optimum(d, K, settings
     atol = 2 * np.sqrt(2 * gap)
     assert_allclose(ours.coef_, theirs.coef_, atol=atol)
     assert_allclose(ours.decision_function(kind(X)), theirs.decision_function(kind(X)), atol=10 * atol)
+
+
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+@pytest.mark.parametrize("C", [1.0, 100.0, 1000.0])
+def test_one_margin_is_found_where_few_rows_carry_all_the_weight(C):
+    """The Gram matrix of a step is then singular to the last digit, and multipliers say little of coefficients."""
+    X, y = load_iris(return_X_y=True)
+    settings = {"multi_class": "crammer_singer", "C": C, "random_state": 0}
+    given = X, y, C, np.ones(len(y)), 1.0
+    found = joint_objective(LinearSVC(**settings).fit(X, y), *given)
+    closer = joint_objective(LinearSVC(tol=1e-8, **settings).fit(X, y), *given)
+    theirs = sklearn.svm.LinearSVC(tol=1e-4, max_iter=20_000, **settings).fit(X, y)
+    assert_allclose(closer, found, rtol=1e-8)
+    assert found <= joint_objective(theirs, *given) + 1e-9 * C * len(y)

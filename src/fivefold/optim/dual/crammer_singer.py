@@ -17,6 +17,7 @@ Crammer & Singer (2001); Keerthi, Sundararajan, Chang, Hsieh & Lin (2008).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,17 @@ class CrammerSingerDual(Objective):
 
     def primal(self, a: Array) -> Array:
         """The coefficients (K, size) of the multipliers."""
+        if self._known.get("a") is a:
+            return self._known["W"]
         return self.design.transpose(np.ascontiguousarray(a.reshape(-1, self.classes).T)) / self.ridge
+
+    def remember_primal(self, a: Array, W: Array) -> None:
+        """Let W be the coefficients of these multipliers: a solver may know them to more digits."""
+        self._known.update(a=a, W=W)
+
+    @cached_property
+    def _known(self) -> dict[str, Array]:
+        return {}
 
     def value(self, a: Array) -> float:
         return self.value_at(a, self.primal(a))

@@ -76,6 +76,7 @@ class CrammerSingerInterior(Solver):
 def _state(dual: CrammerSingerDual, at: ClassIterate) -> State:
     a = _signed(dual, at.multipliers)
     value = dual.value_at(a, at.W)
+    dual.remember_primal(a, at.W)
     return State(a, value, value + dual.primal_value(at.W), at)
 
 
