@@ -65,8 +65,12 @@ class FieldBeliefs:
     marginals: tuple[Doubles, ...]
     method: Method
     exact: bool
-    log_partition: float | None  # exact, Bethe's (loopy) or a lower bound (mean field); of Gibbs sampling unknown
-    report: Any = None  # of messages, of the bound or of the chains
+    report: Any  # of messages, of the bound, of the chains or of the junction tree; of brute force, log Z
+
+    @property
+    def log_partition(self) -> float | None:
+        """log Z: exact, Bethe's (loopy) or a lower bound (mean field); of Gibbs sampling unknown."""
+        return self.report if isinstance(self.report, float) else getattr(self.report, "log_partition", None)
 
     @cached_property
     def labels(self) -> Codes:
@@ -239,15 +243,15 @@ class PairwiseField:
                 factors
             )
             found = tuple(calibration.marginal(i) for i in range(len(self)))
-            return FieldBeliefs(found, method, True, calibration.log_partition)
+            return FieldBeliefs(found, method, True, calibration)
         if method in ("tree", "loopy"):
             beliefs = propagate(self.flat, **({"schedule": "sequential"} | options))
-            return FieldBeliefs(beliefs.marginals, method, self.is_forest, beliefs.log_partition, beliefs)
+            return FieldBeliefs(beliefs.marginals, method, self.is_forest, beliefs)
         if method == "mean_field":
             fit = fit_mean_field(self.flat, **options)
-            return FieldBeliefs(fit.marginals, method, False, fit.bound, fit)
+            return FieldBeliefs(fit.marginals, method, False, fit)
         samples = sample_graph(self.flat, **({"kept": ()} | options))
-        return FieldBeliefs(samples.marginals, method, False, None, samples)
+        return FieldBeliefs(samples.marginals, method, False, samples)
 
     def mode(self, **options: Any) -> FieldMode:
         """The most probable states together: exact on forests, else by messages and a climb to a local maximum."""
