@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -149,14 +148,15 @@ def _brief(number: int) -> str:
 
 def _greedy(graph: Graph, free: list[int], method: str) -> Order:
     """Eliminate the variable of the smallest score, again and again; ties go to the smallest variable."""
-    chosen = np.zeros(len(graph.variables), dtype=np.bool_)
-    chosen[free] = True
+    n, words = len(graph.variables), graph.words()
+    alive = np.zeros(n, dtype=np.bool_)
+    alive[free] = True
     log_cards = np.log2(np.array(graph.cards, dtype=np.float64))
-    order, starts, members = greedy_order(graph.words(), log_cards, chosen, METHODS[method])
-    around = members.tolist()
-    return _described(
-        graph, [(i, *around[a:b]) for i, (a, b) in zip(order.tolist(), pairwise(starts.tolist()), strict=True)]
-    )
+    order, (around, others) = np.empty(len(free), dtype=np.int64), np.empty((2, n), dtype=np.int64)
+    room = np.ones(n, dtype=np.bool_), np.empty((n, 2)), around, others
+    greedy_order(words, log_cards, alive, METHODS[method], order, *room)
+    neighbours = (bits(int.from_bytes(words[i].astype("<u8").tobytes(), "little")) for i in order)
+    return _described(graph, [(int(i), *rest) for i, rest in zip(order, neighbours, strict=True)])
 
 
 def _exact(graph: Graph, free: list[int]) -> Order:
@@ -168,9 +168,11 @@ def _exact(graph: Graph, free: list[int]) -> Order:
     best = _greedy(graph, free, "min_fill")
     widest = max((len(clique) - 1 for clique in best.cliques), default=0)
     neighbours, cards = graph.words()[:, 0].copy(), np.array(graph.cards, dtype=np.float64)
+    order = np.array(free, dtype=np.int64)
     for limit in range(1, widest + 1):
-        order = exact_order(neighbours, cards, np.array(free, dtype=np.int64), limit)
-        if len(order) and order[0] >= 0:
+        cost, last = np.full(2 ** len(free), np.inf), np.zeros(2 ** len(free), dtype=np.int8)
+        cost[0] = 0.0
+        if exact_order(neighbours, cards, np.array(free, dtype=np.int64), limit, cost, last, order):
             scratch = Graph(graph.variables, graph.cards, list(graph.neighbours))
             return _described(graph, [(i, *bits(scratch.eliminate(i))) for i in order.tolist()])
     return best

@@ -40,57 +40,59 @@ def new_edges(words, row, around, degree):
     return (missing - degree) // 2
 
 
-@jit
-def greedy_order(words, log_cards, free, method):
-    """Variables in the order of the smallest score, with their neighbours at the time: order, starts, members.
+@jit(reference_counting=False)
+def score(words, log_cards, i, method, others, scores):
+    """How costly it is to eliminate a variable now: two numbers, the second for ties."""
+    degree = list_bits(words, i, others)
+    fill, size = new_edges(words, i, others, degree), log_cards[i]
+    for j in range(degree):
+        size += log_cards[others[j]]
+    scores[i, 0] = fill if method == MIN_FILL else degree if method == MIN_WIDTH else size
+    scores[i, 1] = size if method == MIN_FILL else fill
 
-    `words` (n, n / 64) has bit j of row i set where i and j are neighbours; it is used up.
+
+@jit(reference_counting=False)
+def join_neighbours(words, i, around, degree, others, touched):
+    """Eliminate a variable: its neighbours become neighbours of each other. Mark those whose scores change."""
+    simplicial = new_edges(words, i, around, degree) == 0
+    for a in range(degree):
+        j = around[a]
+        touched[j] = True
+        for w in range(words.shape[1]):
+            words[j, w] |= words[i, w]
+        words[j, j // 64] &= ~(np.uint64(1) << np.uint64(j % 64))
+        words[j, i // 64] &= ~(np.uint64(1) << np.uint64(i % 64))
+    if not simplicial:  # scores of neighbours of neighbours change only where edges were added
+        for a in range(degree):
+            for j in range(list_bits(words, around[a], others)):
+                touched[others[j]] = True
+
+
+@jit(reference_counting=False)
+def greedy_order(words, log_cards, alive, method, order, touched, scores, around, others):
+    """Variables that are `alive`, in the order of the smallest score, into `order`.
+
+    `words` (n, n / 64) has bit j of row i set where i and j are neighbours; afterwards the row of an eliminated variable
+    holds its neighbours at the time. The last four arrays are room for n entries, `scores` for two each.
     """
     n = len(words)
-    first, second = np.full(n, np.inf), np.full(n, np.inf)
-    around, others = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    touched = free.copy()
-    steps = free.sum()
-    order, starts = np.empty(steps, dtype=np.int64), np.zeros(steps + 1, dtype=np.int64)
-    members = np.empty(max(8 * n, 64), dtype=np.int64)
-    alive = free.copy()
-    for step in range(steps):
-        for i in range(n):
-            if touched[i] and alive[i]:
-                degree = list_bits(words, i, others)
-                fill = float(new_edges(words, i, others, degree))
-                size = log_cards[i]
-                for j in range(degree):
-                    size += log_cards[others[j]]
-                first[i] = fill if method == MIN_FILL else float(degree) if method == MIN_WIDTH else size
-                second[i] = size if method == MIN_FILL else fill
+    for step in range(len(order)):
         best = -1
         for i in range(n):
-            if alive[i] and (
-                best < 0 or first[i] < first[best] or (first[i] == first[best] and second[i] < second[best])
+            if not alive[i]:
+                continue
+            if touched[i]:
+                score(words, log_cards, i, method, others, scores)
+                touched[i] = False
+            if (
+                best < 0
+                or scores[i, 0] < scores[best, 0]
+                or (scores[i, 0] == scores[best, 0] and scores[i, 1] < scores[best, 1])
             ):
                 best = i
+        order[step], alive[best] = best, False
         degree = list_bits(words, best, around)
-        if starts[step] + degree > len(members):
-            longer = np.empty(2 * len(members) + n, dtype=np.int64)
-            longer[: starts[step]] = members[: starts[step]]
-            members = longer
-        members[starts[step] : starts[step] + degree] = around[:degree]
-        order[step], starts[step + 1], alive[best] = best, starts[step] + degree, False
-        touched[:] = False
-        simplicial = new_edges(words, best, around, degree) == 0
-        for a in range(degree):
-            i = around[a]
-            touched[i] = True
-            for w in range(words.shape[1]):
-                words[i, w] |= words[best, w]
-            words[i, i // 64] &= ~(np.uint64(1) << np.uint64(i % 64))
-            words[i, best // 64] &= ~(np.uint64(1) << np.uint64(best % 64))
-        if not simplicial:  # scores of neighbours of neighbours change only where edges were added
-            for a in range(degree):
-                for j in range(list_bits(words, around[a], others)):
-                    touched[others[j]] = True
-    return order, starts, members[: starts[steps]]
+        join_neighbours(words, best, around, degree, others, touched)
 
 
 @jit(reference_counting=False)
@@ -120,17 +122,15 @@ def table_size(clique, cards):
     return size
 
 
-@jit
-def exact_order(neighbours, cards, free, limit):
-    """The cheapest order among those of width at most `limit`, by its total cells; the first entry is -1 if none is.
+@jit(reference_counting=False)
+def exact_order(neighbours, cards, free, limit, cost, last, order):
+    """The cheapest order among those of width at most `limit`, by its total cells; whether there is one.
 
     After a set of variables is gone, the neighbours of another depend on the set, not on the order within it: the best
-    order of a set ends with some variable, after the best order of the rest.
+    order of a set ends with some variable, after the best order of the rest. `cost`, of which only the first is finite,
+    and `last` have room for every set.
     """
     n = len(free)
-    cost = np.full(1 << n, np.inf)
-    last = np.full(1 << n, -1, dtype=np.int8)
-    cost[0] = 0.0
     for chosen in range((1 << n) - 1):
         if cost[chosen] == np.inf:
             continue
@@ -148,12 +148,10 @@ def exact_order(neighbours, cards, free, limit):
             after = chosen | 1 << j
             if total < cost[after]:
                 cost[after], last[after] = total, j
-    order = np.full(n, -1, dtype=np.int64)
     chosen = (1 << n) - 1
+    if cost[chosen] == np.inf:
+        return False
     for step in range(n):
-        if last[chosen] < 0:
-            order[0] = -1
-            return order
         order[n - 1 - step] = free[last[chosen]]
         chosen ^= 1 << last[chosen]
-    return order
+    return True
