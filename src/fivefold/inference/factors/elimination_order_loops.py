@@ -72,8 +72,8 @@ def join_neighbours(words, i, around, degree, others, touched):
 def greedy_order(words, log_cards, alive, method, order, touched, scores, around, others):
     """Variables that are `alive`, in the order of the smallest score, into `order`.
 
-    `words` (n, n / 64) has bit j of row i set where i and j are neighbours; afterwards the row of an eliminated variable
-    holds its neighbours at the time. The last four arrays are room for n entries, `scores` for two each.
+    `words` (n, n / 64) has bit j of row i set where i and j are neighbours; afterwards the row of an eliminated
+    variable holds its neighbours at the time. The last four arrays are room for n entries, `scores` for two each.
     """
     n = len(words)
     for step in range(len(order)):

@@ -20,7 +20,7 @@ from fivefold.inference.factors.clique_tree import CliqueTree
 # Cells of an inner run from which it is long enough to pay for its overhead.
 MIN_RUN = 8
 # What the inner steps are.
-MIXED, ALL_ZERO, ONE_BY_ONE = 0, 1, 2
+MIXED, ALL_ZERO = 0, 1
 
 
 class CliqueLayout(NamedTuple):
@@ -70,11 +70,6 @@ class MapBuilder:
             run, cells = run + 1, cells * self.cards[axes[-1 - run]]
         if cells >= MIN_RUN:
             return run, ALL_ZERO
-        run, cells = 0, 1
-        while run < len(axes) and strides.get(axes[-1 - run]) == cells:
-            run, cells = run + 1, cells * self.cards[axes[-1 - run]]
-        if cells >= MIN_RUN:
-            return run, ONE_BY_ONE
         run, cells = 0, 1
         while run < len(axes) and cells < MIN_RUN**2:
             run, cells = run + 1, cells * self.cards[axes[-1 - run]]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
-from fivefold.inference.factors.calibration.clique_layout import ALL_ZERO, ONE_BY_ONE
+from fivefold.inference.factors.calibration.clique_layout import ALL_ZERO
 
 # A product of two positive numbers below this may have lost digits: the calibration is made again in logarithms.
 SMALLEST = 1e-280
@@ -25,13 +25,6 @@ def multiply_by(cells, starts, maps, steps, number, message, at):
             factor = message[base]
             for b in range(n_inner):
                 before = cells[row + b]
-                after = before * factor
-                cells[row + b] = after
-                total += after
-                lost |= (after < SMALLEST) & (before > 0.0) & (factor > 0.0)
-        elif kind == ONE_BY_ONE:
-            for b in range(n_inner):
-                before, factor = cells[row + b], message[base + b]
                 after = before * factor
                 cells[row + b] = after
                 total += after
@@ -60,9 +53,6 @@ def sum_onto(cells, starts, maps, steps, number, target, at, size):
             for b in range(n_inner):
                 total += cells[row + b]
             target[base] += total
-        elif kind == ONE_BY_ONE:
-            for b in range(n_inner):
-                target[base + b] += cells[row + b]
         else:
             for b in range(n_inner):
                 target[base + steps[inner + b]] += cells[row + b]
