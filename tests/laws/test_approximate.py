@@ -441,6 +441,17 @@ def test_seeds_decide_the_draws():
     assert orders[0].changes == orders[1].changes
 
 
+def test_draws_do_not_depend_on_how_often_ctrl_c_is_heard(monkeypatch):
+    factors, cards = grid_factors(3, 2, 0)
+
+    def run(piece):
+        monkeypatch.setattr("fivefold.inference.approximate.gibbs_sampling.PIECE_DRAWS", piece)
+        samples = gibbs(factors, cards, draws=40, burn_in=17, thin=3, seed=6)
+        return samples.states.tobytes() + samples.log_scores.tobytes() + np.concatenate(samples.marginals).tobytes()
+
+    assert run(1) == run(100) == run(2_000_000)
+
+
 def test_a_variable_with_very_many_neighbours_does_not_underflow():
     pull = np.array([[0.9, 0.1], [0.1, 0.9]])
     leaves = [Factor((0, i), pull) for i in range(1, 4001)]

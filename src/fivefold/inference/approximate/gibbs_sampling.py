@@ -12,7 +12,7 @@ Geman & Geman (1984); Jensen, Kong & Kjaerulff (1995) for blocks; Besag (1986) f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -33,6 +33,7 @@ MAX_BLOCK_STATES = 2**16  # joint states of a block: each is weighed at every dr
 MAX_LISTED_STATES = 1024  # joint states up to which the chain itself is looked at
 # A start is looked for with a cost per forbidden cell that rises, so many rounds at each
 SEARCH_COSTS, SEARCH_ROUNDS = (1.0, 2.0, 4.0, 8.0), 200
+PIECE_DRAWS = 2_000_000  # of single variables, after which Ctrl-C is heard: about 0.2 s
 MAX_KEPT_NUMBERS = 2**28  # states that are kept of all chains: 1 GiB
 
 
@@ -134,24 +135,25 @@ def sample_graph(
     states, log_scores = np.empty((*shape, len(ids)), dtype=np.int32), np.empty(shape)
     counts = np.zeros((chains, len(arrays.evidence)), dtype=np.int64)
 
-    def run(chain: int) -> None:
-        weights = np.empty(int(plan.cells.max(initial=1)))
-        run_gibbs(
-            plan,
-            starts[chain],
-            words[chain],
-            burn_in,
-            thin,
-            ids,
-            states[chain],
-            log_scores[chain],
-            counts[chain],
-            weights,
-        )
+    weights = np.empty((chains, int(plan.cells.max(initial=1))))
+    for skipped, lo, hi in _pieces(burn_in, thin, draws, max(1, PIECE_DRAWS // max(1, len(plan.cells)))):
 
-    map_items(run, chains)
+        def run(chain: int, skipped: int = skipped, piece: slice = slice(lo, hi)) -> None:
+            run_gibbs(
+                plan, starts[chain], words[chain], skipped, thin, ids, states[chain, piece], log_scores[chain, piece],
+                counts[chain], weights[chain],
+            )  # fmt: skip
+
+        map_items(run, chains)
     per_variable = tuple(np.split(counts, arrays.state_starts[1:-1], axis=1))
     return GibbsSamples(states, log_scores + graph.log_scale, np.ones(chains), tuple(map(int, ids)), per_variable)
+
+
+def _pieces(burn_in: int, thin: int, draws: int, rounds: int) -> Iterator[tuple[int, int, int]]:
+    """Rounds without a record, then the draws lo..hi, in pieces of about so many rounds; the same draws however cut."""
+    yield from ((min(rounds, burn_in - done), 0, 0) for done in range(0, burn_in, rounds))
+    step = max(1, rounds // thin)
+    yield from ((thin - 1 if lo else 0, lo, min(lo + step, draws)) for lo in range(0, draws, step))
 
 
 def iterated_modes(graph: FlatFactors, initial: Sequence[int] | Codes, max_rounds: int = 1000) -> tuple[Codes, int]:

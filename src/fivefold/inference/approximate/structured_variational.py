@@ -62,11 +62,12 @@ def structured_variational(
     given += [Factor((v,), np.ones(cards[v])) for v in free]  # every variable has a factor, in its block's tree
     logs = [_floored_log(factor.table) for factor in given]
     state = _make_blocks(given, cards, _cover(blocks, free))
+    around = [[block for block in state if k in block.parts] for k in range(len(given))]
     bounds: list[float] = []
     while len(bounds) < max_rounds and (len(bounds) < 2 or bounds[-1] - bounds[-2] > tol * max(1.0, abs(bounds[-1]))):
         for block in state:
-            _update(block, state, given, logs)
-        energies = (_expected(k, given, logs, state, None) for k in range(len(given)))
+            _update(block, around, given, logs)
+        energies = (_expected(k, given, logs, around[k], None) for k in range(len(given)))
         bounds.append(float(sum(float(e) for e in energies) + sum(block.entropy for block in state)))
     converged = len(bounds) < max_rounds or bounds[-1] - bounds[-2] <= tol * max(1.0, abs(bounds[-1]))
     marginals = [np.eye(cards[v])[observed[v]] if v in observed else np.empty(0) for v in range(len(cards))]
@@ -98,9 +99,11 @@ def _make_blocks(given: Sequence[Factor], cards: Sequence[int], blocks: Sequence
     return found
 
 
-def _update(block: _Block, state: Sequence[_Block], given: Sequence[Factor], logs: Sequence[Doubles]) -> None:
-    """The best distribution of a block given those of the others."""
-    expected = [_expected(k, given, logs, state, block) for k, _ in block.touching]
+def _update(
+    block: _Block, around: Sequence[Sequence[_Block]], given: Sequence[Factor], logs: Sequence[Doubles]
+) -> None:
+    """The best distribution of a block given those of the others; `around`: the blocks that each factor touches."""
+    expected = [_expected(k, given, logs, around[k], block) for k, _ in block.touching]
     tops = [float(table.max()) for table in expected]
     local = [
         Factor(scope, np.exp(table - top))
@@ -113,14 +116,14 @@ def _update(block: _Block, state: Sequence[_Block], given: Sequence[Factor], log
 
 
 def _expected(
-    k: int, given: Sequence[Factor], logs: Sequence[Doubles], state: Sequence[_Block], kept: _Block | None
+    k: int, given: Sequence[Factor], logs: Sequence[Doubles], blocks: Sequence[_Block], kept: _Block | None
 ) -> Doubles:
     """The expected log of a factor over the blocks other than `kept`: a table over what is left."""
     variables = given[k].variables
     operands: list[Any] = [logs[k], list(variables)]
     left = list(variables)
-    for block in state:
-        if block is not kept and k in block.parts:
+    for block in blocks:
+        if block is not kept:
             scope = [v for v in variables if v in block.tree.cards]
             operands += [block.parts[k], scope]
             left = [v for v in left if v not in scope]
