@@ -109,6 +109,8 @@ def test_what_a_junction_tree_refuses():
         loaded.calibrate({7: 0})
     with pytest.raises(ValueError, match="states 0 to 2; the evidence says 3"):
         loaded.calibrate({1: 3})
+    with pytest.raises(ValueError, match="the evidence says 0.5"):
+        loaded.calibrate({1: 0.5})
     with pytest.raises(ValueError, match="one likelihood, at least 0, per state"):
         loaded.calibrate({1: np.array([1.0, 2.0])})
     with pytest.raises(ValueError, match="one column per variable, 2"):

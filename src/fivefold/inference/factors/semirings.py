@@ -35,6 +35,7 @@ class Semiring(ABC):
     zero: float
     one: float
     value_axes: int = 0
+    value_size: int = 1  # numbers that make one value
 
     def lift(self, table: Values, configurations: int = 1) -> Values:
         """A table of numbers as values of this semiring; `configurations` bounds what a count may become."""
@@ -126,6 +127,10 @@ class TopK(Semiring):
     @property
     def name(self) -> str:
         return f"top-{self.k}"
+
+    @property
+    def value_size(self) -> int:  # type: ignore[override]
+        return self.k
 
     @property
     def zero(self) -> float:  # type: ignore[override]

@@ -54,8 +54,7 @@ def eliminate(
         order = elimination_order(scopes, cards, keep)
     elif not isinstance(order, Order):
         order = order_of(order, scopes, cards, keep)
-    # A value of top-k is k numbers, and a product makes k * k of them first.
-    check_memory(order, order.largest * getattr(semiring, "k", 1) ** 2, memory)
+    check_memory(order, order.largest * semiring.value_size**2, memory)  # a product makes all pairs of numbers first
     pool = sum_out(lifted(pool, semiring), order.order, semiring)
     held_now = {v for f in pool for v in f.variables}
     pool += [constant((v,), cards, semiring) for v in keep if v not in held_now]

@@ -3,7 +3,8 @@
 A map takes each cell of a table to the cell of a smaller table (a separator, a factor, a variable) that agrees with it.
 The last axes of the table are its inner ones: the target's cell is the sum of a step that depends on the outer axes and
 one that depends on the inner axes, so a map of a million cells is two short lists. Axes that few separators hold stand
-last, so that the inner steps are mostly all zero: a loop over them is a plain sum, or a product with one number.
+last, so that in large tables the inner steps are often all zero: a loop over them is a plain sum, or a product with one
+number.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def state_likelihood(variable: int, seen: int | Doubles, states: int) -> Doubles
     """The likelihood of each state: one-hot for an observed state."""
     if np.ndim(seen) == 0:
         state = int(seen)
-        if not 0 <= state < states:
+        if state != seen or not 0 <= state < states:
             raise ValueError(f"Variable {variable} has states 0 to {states - 1}; the evidence says {seen}.")
         return np.eye(states)[state]
     likelihood = np.asarray(seen, dtype=np.float64)
