@@ -5,8 +5,8 @@
     min over (w, v)   sum_i s_i (-ln P(y_i | x_i)) + c1 |(w, v)|_1 + c2 |(w, v)|_2^2
 
 Convex; its gradient is expected less observed counts of features (linear_chain/chain_likelihood.py). L-BFGS where c1 is
-zero, orthant-wise L-BFGS otherwise. "ap" and "pa" learn by passes over the sequences instead
-(linear_chain/sequence_passes.py).
+zero, orthant-wise L-BFGS otherwise. "ap" is the averaged perceptron on the same features, for which probabilities are
+not calibrated.
 
 Lafferty, McCallum & Pereira (2001); Andrew & Gao (2007); Okazaki (2007), CRFsuite, whose settings these are.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -32,7 +33,10 @@ from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.sequence.linear_chain.base import SequenceLabeller
 from fivefold.sequence.linear_chain.chain_likelihood import ChainLikelihood
 from fivefold.sequence.linear_chain.chain_model import Decoding, LabelledSequences
+from fivefold.sequence.linear_chain.perceptron_passes import PerceptronPasses
 from fivefold.sequence.linear_chain.sequence_input import split_by, without_empty
+
+MAX_PASSES = 100  # of the averaged perceptron
 
 
 class LinearChainCRF(SequenceLabeller):
@@ -41,7 +45,8 @@ class LinearChainCRF(SequenceLabeller):
     Parameters
     ----------
     algorithm
-        "lbfgs" minimises the penalised negative log-likelihood.
+        "lbfgs" minimises the penalised negative log-likelihood; "ap" makes passes of the averaged perceptron, at most
+        100 or `max_iterations`, without penalties.
     min_freq
         features whose values add up to less than this are left out.
     all_possible_states
@@ -87,7 +92,7 @@ class LinearChainCRF(SequenceLabeller):
         search={"c2": SearchRange(1e-3, 10.0)},
     )
 
-    algorithm: Literal["lbfgs"] = "lbfgs"
+    algorithm: Literal["lbfgs", "ap"] = "lbfgs"
     _: KW_ONLY
     min_freq: NonNegative = 0
     all_possible_states: bool = False
@@ -103,6 +108,12 @@ class LinearChainCRF(SequenceLabeller):
 
     def _learn(self, data: LabelledSequences) -> None:
         model = data.empty_model(self.min_freq, self.all_possible_states, self.all_possible_transitions)
+        if self.algorithm == "ap":
+            passes = PerceptronPasses(data, model, average=True)
+            learner = partial(passes.learn, self, min(self.max_iterations, MAX_PASSES))
+            self.history_ = learner(lambda: np.arange(data.n_sequences))
+            self.model_, self.reason_ = passes.model(), "converged" if self.history_[-1:] == (0,) else "max_iter"
+            return
         smooth = ChainLikelihood.of(data, model, self.c2)
         objective = CompositeObjective(smooth, L1(self.c1 * smooth.unit)) if self.c1 > 0 else smooth
         solver = OrthantWise(self.num_memories) if self.c1 > 0 else LBFGS(self.num_memories)

@@ -17,14 +17,13 @@ from typing import Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.params import Count, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Doubles, UserTable, UserTarget
+from fivefold.core.types import UserTable, UserTarget
 from fivefold.sequence.linear_chain.base import SequenceLabeller
-from fivefold.sequence.linear_chain.chain_model import ChainModel, LabelledSequences
-from fivefold.sequence.linear_chain.sequence_pass_loops import perceptron_pass, scratch_of
+from fivefold.sequence.linear_chain.chain_model import LabelledSequences
+from fivefold.sequence.linear_chain.perceptron_passes import PerceptronPasses
 
 
 class StructuredPerceptron(SequenceLabeller):
@@ -83,42 +82,6 @@ class StructuredPerceptron(SequenceLabeller):
         rng = check_random_state(self.random_state)
         model = data.empty_model(0.0, self.all_possible_states, self.all_possible_transitions)
         passes = PerceptronPasses(data, model, self.average)
-        mistakes: list[int] = []
-        with fit_steps(self, "pass", self.max_iter, None) as monitor:
-            try:
-                while len(mistakes) < self.max_iter and 0 not in mistakes[-1:]:
-                    order = rng.permutation(data.n_sequences) if self.shuffle else np.arange(data.n_sequences)
-                    mistakes.append(passes.run(order))
-                    if monitor(passes.model, float(mistakes[-1])):
-                        break
-            except KeyboardInterrupt:
-                warn_kept_best(self, len(mistakes), "pass")
-        self.model_, self.mistakes_, self.n_iter_ = passes.model(), tuple(mistakes), len(mistakes)
-
-
-class PerceptronPasses:
-    """Weights that passes over the sequences change; their average can be read off at any time."""
-
-    def __init__(self, data: LabelledSequences, model: ChainModel, average: bool) -> None:
-        positions = data.positions
-        self._sequences = (positions.offsets, positions.start, positions.attribute, positions.value, data.codes)
-        self._features = (model.features.start, model.features.label, model.has_transition)
-        self._work = scratch_of(positions.offsets, model.n_labels)
-        self._model, self._average, self._clock = model, average, 0.0
-        self._state, self._transition = model.state.copy(), model.transition.copy()
-        self._sums = (np.zeros_like(model.state), np.zeros_like(model.transition))
-
-    def run(self, order: Doubles) -> int:
-        """One pass; how many sequences were wrong."""
-        mistakes, self._clock = perceptron_pass(
-            order, self._sequences, self._features, self._state, self._transition, *self._sums, self._clock, self._work
-        )
-        return int(mistakes)
-
-    def model(self) -> ChainModel:
-        """The model so far."""
-        state, transition = self._state.copy(), self._transition.copy()
-        if self._average and self._clock:
-            state -= self._sums[0] / (self._clock + 1)
-            transition -= self._sums[1] / (self._clock + 1)
-        return self._model.with_parameters(np.concatenate([state, transition[self._model.has_transition]]))
+        n = data.n_sequences
+        mistakes = passes.learn(self, self.max_iter, lambda: rng.permutation(n) if self.shuffle else np.arange(n))
+        self.model_, self.mistakes_, self.n_iter_ = passes.model(), mistakes, len(mistakes)

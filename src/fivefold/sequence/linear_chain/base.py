@@ -142,7 +142,7 @@ class SequenceLabeller(Classifier):
 
     def top_attributes(self, count: int = 5) -> dict[Any, list[tuple[str, float]]]:
         """For each label its attributes of largest weight, largest first."""
-        found = defaultdict(list)
+        found: dict[Any, list[tuple[str, float]]] = defaultdict(list)
         for (name, label), weight in sorted(self.state_features_.items(), key=lambda item: -item[1]):
             if len(found[label]) < count:
                 found[label].append((name, weight))

@@ -115,7 +115,7 @@ class LabelledSequences:
         K, weight = len(self.labels), self.position_weights if w is None else w
         inside = np.setdiff1d(np.arange(len(codes)), self.positions.offsets[:-1])
         counts = np.bincount(codes[inside - 1] * K + codes[inside], weight[inside], minlength=K * K)
-        return counts.reshape(K, K)
+        return counts.reshape(K, K).astype(np.float64)
 
     def empty_model(self, min_freq: float, all_states: bool, all_transitions: bool) -> ChainModel:
         """The features that the data, or the settings, ask for, with weights of zero."""
