@@ -214,6 +214,7 @@ def test_what_the_benchmarks_import_is_installed_with_them():
     lines = [*project["dependencies"], *extras["study"], *extras["bench"]]
     installed = {re.match(r"[\w-]+", line)[0].replace("scikit-learn", "sklearn") for line in lines}
     otherwise = {
+        "sklearn_crfsuite": "sequence_labels.py asks it where it is installed",
         "daal4py": "part of scikit-learn-intelex",
         "libsvm": "part of libsvm-official",
         "GPy": "gaussian_process.py asks it where it is installed",

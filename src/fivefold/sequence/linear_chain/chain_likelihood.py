@@ -4,8 +4,8 @@
     gradient = expected less observed counts of each feature + 2 c2 x
 
 Forward-backward gives ln Z and the marginals; one pass over the attributes turns marginals into expected counts.
-Frequent attributes have steep weights, rare ones flat: descent goes in units of each weight in which the curvature,
-were labels drawn by their frequencies, is one.
+Frequent attributes have steep weights, rare ones flat: descent goes in units of each weight in which the curvature
+would be one if labels depended on one attribute at a time.
 Lafferty, McCallum & Pereira (2001).
 """
 
@@ -21,6 +21,7 @@ from fivefold.optim.objective import SmoothObjective
 from fivefold.sequence.features.state_features import AttributeColumns
 from fivefold.sequence.linear_chain.chain_model import ChainModel, LabelledSequences
 
+PRIOR_COUNT = 5.0  # occurrences, with labels by their frequencies, that are added to those of each attribute
 MIN_CURVATURE = 1e-3  # added to curvatures, so that a weight without any has a unit
 
 
@@ -48,18 +49,23 @@ class ChainCounts:
         shares[np.arange(len(shares)), self.data.codes] = self.data.position_weights
         return self.of_shares(shares, self.data.transition_counts(self.data.codes))
 
-    def independent_curvature(self) -> Doubles:
-        """The second derivative of -ln P by each weight if labels were drawn by their frequencies, one by one."""
+    def curvature(self) -> Doubles:
+        """About the second derivative of -ln P by each weight: labels drawn one by one, given each attribute alone."""
         data, model, w = self.data, self.model, self.data.position_weights
         p = np.bincount(data.codes, w, minlength=model.n_labels) / w.sum()
-        squares = np.bincount(
+        squares = self.columns._replace(value=self.columns.value**2)
+        shares = np.zeros((len(data.codes), model.n_labels))
+        shares[np.arange(len(shares)), data.codes] = w
+        seen = squares.feature_sums(model.features, shares)
+        every = np.bincount(
             data.positions.attribute,
             data.positions.value**2 * np.repeat(w, np.diff(data.positions.start)),
             minlength=len(data.names),
-        )
-        states = (p * (1 - p))[model.features.label] * squares[model.features.attributes()]
-        pair, steps = np.outer(p, p), data.transition_counts(data.codes).sum()
-        return np.concatenate([states, steps * (pair * (1 - pair))[model.has_transition]])
+        )[model.features.attributes()]
+        r = (seen + PRIOR_COUNT * p[model.features.label]) / (every + PRIOR_COUNT)
+        pairs = data.transition_counts(data.codes)
+        q = (pairs + PRIOR_COUNT * np.outer(p, p)) / (pairs.sum() + PRIOR_COUNT)
+        return np.concatenate([every * r * (1 - r), (pairs.sum() * q * (1 - q))[model.has_transition]])
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class ChainLikelihood(SmoothObjective):
     def of(cls, data: LabelledSequences, model: ChainModel, ridge: float) -> ChainLikelihood:
         """The likelihood of the features of a model."""
         counts = ChainCounts.of(data, model)
-        unit = 1 / np.sqrt(counts.independent_curvature() + 2 * ridge + MIN_CURVATURE)
+        unit = 1 / np.sqrt(counts.curvature() + 2 * ridge + MIN_CURVATURE)
         return cls(counts, counts.observed(), ridge, bool((data.w != 1).any()), unit)
 
     def value_and_gradient(self, z: Array) -> tuple[float, Array]:
