@@ -90,7 +90,7 @@ def fit_potentials(
     tol: float = 1e-8,
     max_iter: int = 1000,
     gibbs_steps: int = 1,
-    random_state: Rng | int | None = None,
+    random_state: Rng | int | None = 0,
 ) -> PotentialFit:
     """Fit a table on every clique.
 

@@ -49,7 +49,7 @@ def fit_tables(
     n_init: int = 1,
     tol: float = 1e-6,
     max_iter: int = 200,
-    random_state: Rng | int | None = None,
+    random_state: Rng | int | None = 0,
 ) -> NetworkFit:
     """Fit the tables of a network to rows of states; EM if values are missing.
 
