@@ -176,7 +176,7 @@ class DiscreteModel(StoredFields, ABC):
         if via not in ENGINES:
             raise ValueError(f"via is one of {', '.join((*ENGINES, *get_args(Approximation)))}; got {via!r}")
         factors = with_evidence(self.relevant_factors((*ask, *codes, *likelihoods)), codes, likelihoods)
-        return log_marginal_table(factors, ask, self.variables.cards, cast("ExactEngine", via))
+        return log_marginal_table(factors, ask, self.variables.cards, via)
 
     def _impossible(self, given: Evidence | None, soft: Likelihoods | None) -> ImpossibleEvidence:
         """The error that names the first observation which is impossible given those before it."""

@@ -149,8 +149,8 @@ class Variables(NamedNodes):
             different = [value for value in _different(values) if not is_missing(value)]
             if values.dtype in TEXT_TYPES and set(different) <= known.keys():
                 if values.implementation.is_pandas_like():  # whose own map looks up categories, not rows
-                    found = np.asarray(values.to_native().map(known), dtype=np.float64)
-                    return np.where(np.isnan(found), MISSING, found).astype(np.int32)
+                    looked_up = np.asarray(values.to_native().map(known), dtype=np.float64)
+                    return np.where(np.isnan(looked_up), MISSING, looked_up).astype(np.int32)
                 table = [known[value] for value in different]
                 coded = values.cast(nw.String).replace_strict(different, table, return_dtype=nw.Int32)
                 return np.asarray(coded.fill_null(MISSING).to_numpy(), dtype=np.int32)
@@ -159,7 +159,7 @@ class Variables(NamedNodes):
             return list(map((known | {None: known.get(None, MISSING)}).__getitem__, values))
         except (KeyError, TypeError):
             pass  # NaN, or labels that have to be looked at one by one
-        found = []
+        found: list[int] = []
         for row, value in enumerate(values):
             code = known.get(value)
             if code is None:

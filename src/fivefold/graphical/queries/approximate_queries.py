@@ -21,7 +21,7 @@ from fivefold.inference.approximate.gibbs_sampling import gibbs
 from fivefold.inference.approximate.loopy_propagation import loopy_propagation
 from fivefold.inference.approximate.mean_field import mean_field
 from fivefold.inference.approximate.weighted_sampling import likelihood_weighting, rejection_sampling
-from fivefold.inference.factors.factor import Factor
+from fivefold.inference.factors.factor import Factor, product
 
 Approximation: TypeAlias = Literal["loopy", "mean_field", "gibbs", "likelihood_weighting", "rejection"]
 Answer: TypeAlias = tuple[Doubles, float]  # P(ask | evidence), and what is known of the log probability of the evidence
@@ -49,13 +49,13 @@ def approximate_answer(
         states = drawn.states.reshape(-1, len(ask))
         columns = dict(zip(ask, states.T, strict=True))
         return _shares(columns, ask, cards, np.full(len(states), 1 / len(states))), math.nan
-    found = (loopy_propagation if via == "loopy" else mean_field)(pool, cards, evidence, **options)
-    if len(ask) == 1 or via == "mean_field":
-        tables = [Factor((i,), found.marginal(i)) for i in ask]
-        table = tables[0]
-        for other in tables[1:]:
-            table = table.multiply(other)
-        return table.transpose(ask).table, float(found.log_partition)
+    if via == "mean_field":
+        field = mean_field(pool, cards, evidence, **options)
+        tables = product([Factor((i,), field.marginal(i)) for i in ask])
+        return tables.transpose(ask).table, float(field.log_partition)
+    found = loopy_propagation(pool, cards, evidence, **options)
+    if len(ask) == 1:
+        return found.marginal(ask[0]), float(found.log_partition)
     holding = next((k for k, factor in enumerate(pool) if set(ask) <= set(factor.variables)), None)
     if holding is None:
         raise ValueError("loopy propagation answers for one variable, or for several that one table of the model holds")
