@@ -73,15 +73,19 @@ def observe(U, C, c, root_R, r, S, t, seen, pivots):
                 for k in range(n):
                     U[0, p, m + k] += C[c, i, j] * S[t, j, k]
             p += 1
+    if p == 0:
+        return 0
     for i in range(n):
         for k in range(m):
             U[0, p + i, k] = 0.0
         for k in range(n):
             U[0, p + i, m + k] = S[t, i, k]
-    triangularise(U, p + n, m + n, pivots)
-    for i in range(p):
-        if pivots[i] < 0:
-            return -1
+    # The last n rows are a root in n columns as they are, if nothing was missing; otherwise they are gathered in n.
+    column = triangularise(U, 0, p, 0, p + n, m + n, pivots)
+    if column < p:
+        return -1
+    if p < m:
+        triangularise(U, p, p + n, p, p + n, m + n, pivots)
     return p
 
 
@@ -125,13 +129,11 @@ def move(V, A, a, root_Q, q, S, t, both):
 
 @jit(fastmath=SUMS, reference_counting=False)
 def smoother_gain(J, t, V, pivots):
-    """J[t] with J S' = G by back substitution over the rows with a column of their own; how many columns these are."""
+    """J[t] with J S' = G by back substitution over the rows with a column of their own."""
     n = J.shape[1]
-    used = 0
     for back in range(n):
         row = n - 1 - back
         q = pivots[row]
-        used += q >= 0
         for i in range(n):
             total = 0.0
             if q >= 0:
@@ -140,7 +142,6 @@ def smoother_gain(J, t, V, pivots):
                     total -= J[t, i, row + 1 + j] * V[0, row + 1 + j, q]
                 total /= V[0, row, q]
             J[t, i, row] = total
-    return used
 
 
 @jit(fastmath=SUMS, reference_counting=False)
@@ -169,7 +170,10 @@ def run_filter(
             p = observe(U, C, c, root_R, r, S_p, t, seen, pivots)
             if p < 0:
                 return t
-            copy_matrix(S_f, t, U, 0, p, p)
+            if p == 0:
+                copy_matrix(S_f, t, S_p, t, 0, 0)
+            else:
+                copy_matrix(S_f, t, U, 0, p, p)
         else:
             copy_matrix(S_f, t, S_f, t - 1, 0, 0)
         log_prob[t] = correct(x_f, x_p, t, U, p, Y, seen, C, c, level, z)
@@ -186,10 +190,13 @@ def run_filter(
                 copy_matrix(rest, t, rest, t - 1, 0, 0)
         else:
             move(V, A, a, root_Q, q, S_f, t, smoothing)
-            triangularise(V, 2 * n if smoothing else n, 2 * n, pivots)
+            used = triangularise(V, 0, n, 0, 2 * n if smoothing else n, 2 * n, pivots)
             copy_matrix(S_p, t + 1, V, 0, 0, 0)
             if smoothing:
-                copy_matrix(rest, t, V, 0, n, smoother_gain(J, t, V, pivots))
+                smoother_gain(J, t, V, pivots)
+                if used < n:  # more than n columns are left
+                    triangularise(V, n, 2 * n, used, 2 * n, 2 * n, pivots)
+                copy_matrix(rest, t, V, 0, n, used)
     return -1
 
 
@@ -214,7 +221,7 @@ def run_smoother(start, stop, x_p, x, S, J, rest, W, pivots):
         for i in range(n):
             for k in range(n):
                 W[0, i, n + k] = rest[t, i, k]
-        triangularise(W, n, 2 * n, pivots)
+        triangularise(W, 0, n, 0, n, 2 * n, pivots)
         copy_matrix(S, t, W, 0, 0, 0)
 
 

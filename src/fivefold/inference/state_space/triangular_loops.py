@@ -17,14 +17,45 @@ SUMS = frozenset({"reassoc", "contract", "nsz"})
 
 
 @jit(fastmath=SUMS, reference_counting=False)
-def triangularise(M, rows, width, pivots):
-    """Make M[0, :rows, :width] a lower staircase in place; pivots[i] is the last column of row i, or -1.
+def reflect_rows(M, i, rows, column, width, scale):
+    """Reflect the rows below row i, from this column on, at the plane orthogonal to v, which stands in row i.
 
-    A row that is a combination of the rows above it up to rounding has no column of its own. Returns the number of
-    columns in use.
+    Four at a time: v is loaded once for them.
     """
-    column = 0
-    for i in range(rows):
+    fours = (rows - i - 1) // 4
+    for group in range(fours):
+        j = i + 1 + 4 * group
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for k in range(width):
+            v = M[0, i, column + k]
+            a += v * M[0, j, column + k]
+            b += v * M[0, j + 1, column + k]
+            c += v * M[0, j + 2, column + k]
+            d += v * M[0, j + 3, column + k]
+        a, b, c, d = scale * a, scale * b, scale * c, scale * d
+        for k in range(width):
+            v = M[0, i, column + k]
+            M[0, j, column + k] -= a * v
+            M[0, j + 1, column + k] -= b * v
+            M[0, j + 2, column + k] -= c * v
+            M[0, j + 3, column + k] -= d * v
+    for j in range(i + 1 + 4 * fours, rows):
+        a = 0.0
+        for k in range(width):
+            a += M[0, i, column + k] * M[0, j, column + k]
+        a *= scale
+        for k in range(width):
+            M[0, j, column + k] -= a * M[0, i, column + k]
+
+
+@jit(fastmath=SUMS, reference_counting=False)
+def triangularise(M, first, last, column, rows, width, pivots):
+    """Make the rows first..last of M[0, :rows, :width] a lower staircase in place, from this column on.
+
+    Rows after the last are reflected with them, and stay full. pivots[i] is the last column of row i, or -1: a row that
+    is a combination of the rows above it up to rounding has no column of its own. Returns the next free column.
+    """
+    for i in range(first, last):
         before, after = 0.0, 0.0
         for k in range(column):
             before += M[0, i, k] * M[0, i, k]
@@ -42,15 +73,8 @@ def triangularise(M, rows, width, pivots):
         norm = np.sqrt(tail)
         if after > 0.0 or head < 0.0:
             first = head - norm if head <= 0.0 else -after / (head + norm)  # neither form cancels
-            scale = 2.0 / (first * first + after)
-            for j in range(rows - i - 1):
-                along = first * M[0, i + 1 + j, column]
-                for k in range(width - column - 1):
-                    along += M[0, i, column + 1 + k] * M[0, i + 1 + j, column + 1 + k]
-                along *= scale
-                M[0, i + 1 + j, column] -= along * first
-                for k in range(width - column - 1):
-                    M[0, i + 1 + j, column + 1 + k] -= along * M[0, i, column + 1 + k]
+            M[0, i, column] = first
+            reflect_rows(M, i, rows, column, width - column, 2.0 / (first * first + after))
         M[0, i, column] = norm
         for k in range(width - column - 1):
             M[0, i, column + 1 + k] = 0.0
