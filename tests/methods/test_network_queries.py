@@ -185,3 +185,21 @@ def test_loopy_propagation_is_exact_on_a_tree_and_refuses_what_no_table_holds():
         chain.query("a", draws=10)
     with pytest.raises(ValueError, match="via is one of"):
         chain.query("a", via="magic")
+
+
+def test_a_network_of_great_width_is_refused_with_its_size_and_answered_approximately():
+    """Nodes of a square, each with the nodes above and to the left as parents: width 40 at least."""
+    side, rng = 40, np.random.RandomState(0)
+    tables, parents = {}, {}
+    for i in range(side):
+        for j in range(side):
+            above = [f"{a},{b}" for a, b in ((i - 1, j), (i, j - 1)) if a >= 0 and b >= 0]
+            parents[f"{i},{j}"] = above
+            tables[f"{i},{j}"] = rng.dirichlet((5.0, 5.0), size=(2,) * len(above))
+    network = BayesianNetwork.from_tables(tables, parents)
+    given = {"39,39": 1}
+    with pytest.raises(ValueError, match="too large here: the best order found has width .* approximate inference"):
+        network.query("20,20", given)
+    exact = network.query("0,0", {"0,1": 1})  # two tables answer this
+    assert exact.table == pytest.approx(network.query("0,0", {"0,1": 1}, via="loopy").table, abs=1e-6)
+    assert network.query("20,20", given, via="loopy").table.sum() == pytest.approx(1)

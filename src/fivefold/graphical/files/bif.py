@@ -71,12 +71,14 @@ class TokenStream:
 
     def words(self, what: str, end: str) -> list[str]:
         """Words with commas between them, up to a mark."""
-        found = []
-        while self.peek() != end:
-            found.append(self.word(what))
-            if self.peek() == ",":
-                self.next()
-        self.next()
+        tokens, at, found = self.tokens, self.at, []
+        while (token := tokens[at][0]) != end:
+            if token in MARKS or token in ("", '"'):
+                self.at = at
+                self.word(what)  # refuses it
+            found.append(token[1:-1] if token[0] == '"' else token)
+            at += 2 if tokens[at + 1][0] == "," else 1
+        self.at = at + 1
         return found
 
     def skip_statement(self) -> None:
