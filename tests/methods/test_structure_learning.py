@@ -164,6 +164,19 @@ def test_the_score_of_a_climb_rises_and_ends_in_a_local_optimum():
     assert Structure(edges_of(found.graph.parents), rules).gains(scores).max() <= 1e-6
 
 
+def test_a_step_scores_the_families_of_two_variables_at_most():
+    """After the first step, which scores every pair; nothing is scored twice."""
+    d = 12
+    X = network(18, d, 3, 3).sample_codes(500, 18)
+    scores = FamilyScores(X)
+    found = hill_climbing(scores, tabu=0)
+    most = max(map(len, found.graph.parents)) + 1
+    assert len(found.history) > 5
+    assert found.families_scored <= d * d + 2 * len(found.history) * (d + most)
+    hill_climbing(scores, tabu=0)
+    assert scores.computed == found.families_scored
+
+
 def test_gains_are_those_of_a_full_recomputation_and_neighbours_are_acyclic():
     X = network(8, 6).sample_codes(300, 8)
     scores, rules = FamilyScores(X, "k2"), EdgeRules.from_names([f"x{j}" for j in range(6)], max_parents=3)

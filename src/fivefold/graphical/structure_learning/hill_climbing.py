@@ -40,7 +40,7 @@ def hill_climbing(
     perturbation: int = 5,
     max_iter: int = 10_000,
     structure_prior: StructurePrior | None = None,
-    random_state: Seed = None,
+    random_state: Seed = 0,
     monitor: Monitor | None = None,
     **edge_rules: Any,
 ) -> LearnedStructure:

@@ -35,7 +35,7 @@ def structure_annealing(
     end_temperature: float = 0.1,
     max_iter: int = 5000,
     structure_prior: StructurePrior | None = None,
-    random_state: Seed = None,
+    random_state: Seed = 0,
     monitor: Monitor | None = None,
     **edge_rules: Any,
 ) -> LearnedStructure:

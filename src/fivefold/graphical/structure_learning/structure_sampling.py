@@ -48,7 +48,7 @@ def structure_sampling(
     n_samples: int = 10_000,
     burn_in: int = 1_000,
     structure_prior: StructurePrior | None = None,
-    random_state: Seed = None,
+    random_state: Seed = 0,
     monitor: Monitor | None = None,
     **edge_rules: Any,
 ) -> SampledStructures:
