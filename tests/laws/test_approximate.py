@@ -460,6 +460,24 @@ def test_a_variable_with_very_many_neighbours_does_not_underflow():
     np.testing.assert_allclose(found.marginal(0), [81 / 82, 1 / 82], rtol=1e-9)
 
 
+def test_evidence_that_is_passed_on_unweakened_does_not_underflow():
+    """A chain of equal variables, of which one half speaks for the one state and the other half for the other."""
+    n = 3000
+    equal = [Factor((i, i + 1), np.eye(2)) for i in range(n - 1)]
+    sides = [Factor((i,), np.array([0.7, 0.3]) if 2 * i < n else np.array([0.3, 0.7])) for i in range(n)]
+    found = loopy_propagation([*equal, *sides], (2,) * n, schedule="sequential")
+    np.testing.assert_allclose(found.marginals, np.full((n, 2), 0.5), atol=1e-6)
+    assert found.log_partition == pytest.approx(np.log(2) + n / 2 * np.log(0.21), rel=1e-9)
+
+
+def test_strong_opposite_messages_do_not_underflow():
+    pull = np.array([[1.0, 1e-59], [1e-59, 1.0]])
+    sides = [Factor((i,), np.eye(2)[i % 2]) for i in range(1, 13)]
+    found = loopy_propagation([*sides, *(Factor((0, i), pull) for i in range(1, 13))], (2,) * 13)
+    np.testing.assert_allclose(found.marginal(0), [0.5, 0.5])
+    assert found.log_partition == pytest.approx(np.log(2) + 6 * np.log(1e-59), rel=1e-12)
+
+
 def test_a_long_chain_of_messages_stays_finite():
     chain = [Factor((i, i + 1), np.array([[3.0, 1.0], [1.0, 2.0]])) for i in range(9999)]
     found = loopy_propagation(chain, (2,) * 10_000, schedule="sequential")

@@ -54,8 +54,9 @@ from fivefold.inference.factors.factor import Factor
 Schedule = Literal["flooding", "sequential", "random", "residual"]
 PART_MESSAGES = 2048  # messages per task of a pass: about 0.1 ms
 SECONDS_PER_MESSAGE, SECONDS_PER_CELL = 5e-8, 2e-9  # time of a pass: what decides how many threads pay
-LOG_DEGREE = 32  # factors around a variable from which products of messages may underflow, so logs are taken
-LOG_TABLE_RANGE, LOG_EVIDENCE_RANGE = 140.0, 460.0  # logs that differ by more (1e-60, 1e-200): too
+LARGEST_LOG = (
+    600.0  # products of messages down to exp(-600) are plain numbers; where they may be smaller, logs are taken
+)
 
 
 @dataclass(frozen=True)
@@ -167,8 +168,8 @@ def propagate(
         raise ValueError(f"schedule={schedule!r}: flooding, sequential, random or residual")
     if not 0.0 <= damping < 1.0:
         raise ValueError(f"damping={damping}: a share of the old message from 0 to below 1")
-    logs = needs_logs(graph) if logs is None else logs
-    ring = MaxSum(damping) if maximum else LogSum(damping) if logs else SumProduct(damping)
+    in_logs = needs_logs(graph) if logs is None else logs
+    ring = MaxSum(damping) if maximum else LogSum(damping) if in_logs else SumProduct(damping)
     state, log_scale = _start(graph, ring, DIVIDE if division else PRODUCT)
     changes: list[float] = []
     if graph.n_messages and schedule == "residual":
@@ -180,7 +181,22 @@ def propagate(
     converged = last <= tol
     reason = "messages no longer change" if converged else f"messages still change after {max_passes} passes"
     beliefs = state.beliefs if isinstance(ring, SumProduct) else np.exp(state.beliefs)
-    _refuse_contradictions(graph, beliefs)
+    blocked = _impossible_variable(graph, beliefs)
+    if blocked is not None and logs is None and isinstance(ring, SumProduct):  # or too small for plain numbers
+        return propagate(
+            graph,
+            schedule=schedule,
+            damping=damping,
+            tol=tol,
+            max_passes=max_passes,
+            division=division,
+            logs=True,
+            seed=seed,
+        )
+    if blocked is not None:
+        raise ValueError(
+            f"the evidence has probability zero: factors around variable {blocked} allow none of its states"
+        )
     marginals = graph.per_variable(beliefs)
     return LoopyBeliefs(marginals, len(changes), converged, last, reason, tuple(changes), graph, log_scale, state)
 
@@ -188,12 +204,17 @@ def propagate(
 def needs_logs(graph: FlatFactors) -> bool:
     """May products of messages underflow?"""
     arrays = graph.arrays
-    degrees = np.diff(arrays.variable_starts)
+    if not len(arrays.kinds):
+        return False
+    # A message from a positive table has no entry below the smallest of the table over its largest, shared by K states;
+    # as many of them as a factor's variables have factors may meet in one product.
     finite = arrays.tables[np.isfinite(arrays.tables)]
-    near = finite.max(initial=-np.inf) - finite.min(initial=np.inf)
-    spread = scaled_evidence(graph)
-    deep = spread[np.isfinite(spread)].min(initial=0.0)
-    return bool(degrees.max(initial=0) > LOG_DEGREE or near > LOG_TABLE_RANGE or deep < -LOG_EVIDENCE_RANGE)
+    smallest = np.log(arrays.cards.max()) + finite.max() - finite.min()
+    factors = np.diff(arrays.variable_starts).max() * np.diff(arrays.slot_starts).max()
+    if len(finite) < len(arrays.tables):  # through zeros evidence is passed on as it is
+        spread = scaled_evidence(graph)
+        smallest = max(smallest, -spread[np.isfinite(spread)].min(initial=0.0))
+    return bool(factors * smallest > LARGEST_LOG)
 
 
 def decode(graph: FlatFactors, state: MessageState) -> Codes:
@@ -293,11 +314,8 @@ def _breadth_first(graph: FlatFactors) -> Indices:
     return np.concatenate(order).astype(np.int64) if order else np.empty(0, dtype=np.int64)
 
 
-def _refuse_contradictions(graph: FlatFactors, beliefs: Doubles) -> None:
+def _impossible_variable(graph: FlatFactors, beliefs: Doubles) -> int | None:
+    """A variable whose beliefs are all zero, if there is one."""
     starts = graph.arrays.state_starts
     mass = np.add.reduceat(beliefs, starts[:-1]) if len(starts) > 1 else np.ones(1)
-    if not (mass > 0).all():
-        variable = int(np.argmin(mass > 0))
-        raise ValueError(
-            f"the evidence has probability zero: factors around variable {variable} allow none of its states"
-        )
+    return None if (mass > 0).all() else int(np.argmin(mass > 0))
