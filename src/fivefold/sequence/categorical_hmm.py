@@ -20,7 +20,7 @@ from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Se
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Rng, Table, Weights
 from fivefold.distributions.categorical import Categorical, CategoricalMembers
-from fivefold.sequence.hidden_markov.base import BaseHMM, HMMParameter, Parts
+from fivefold.sequence.hidden_markov.base import BaseHMM, HMMParameter, Parts, pseudo_counts
 from fivefold.sequence.hidden_markov.emissions import CategoricalEmission
 from fivefold.sequence.hidden_markov.hmm import SequenceBatch
 from fivefold.sequence.hidden_markov.initial_states import renumbered
@@ -120,7 +120,7 @@ class CategoricalHMM(BaseHMM):
         if not np.allclose(sums, 1):
             row = int((~np.isclose(sums, 1)).any(axis=1).argmax())
             raise ValueError(f"{type(self).__name__}: row {row} of emissionprob_ must sum to 1; it sums to {sums[row]}")
-        prior = np.asarray(self.emissionprob_prior, dtype=np.float64) - 1
+        prior = pseudo_counts(self.emissionprob_prior)
         return CategoricalEmission(Categorical(levels), CategoricalMembers(p, levels), prior, "e" in self.params)
 
     def _started(self, missing: list[str], batch: SequenceBatch, w: Weights, rng: Rng) -> dict[str, Array]:

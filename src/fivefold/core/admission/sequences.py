@@ -104,8 +104,11 @@ def admit_sequences(
                 raise ValueError("the sequences say how long they are: leave lengths out")
             X = X if isinstance(X, Sequences) else Sequences(X)
             lengths = X.lengths
-        table = admit(estimator, X.table if isinstance(X, Sequences) else X, fitting=fitting)
-        return table, sequence_offsets([len(table)] if lengths is None else lengths, len(table))
+        rows = X.table if isinstance(X, Sequences) else X
+        if type(rows) is np.ndarray and rows.dtype.kind in "iu" and rows.ndim == 2:
+            rows = rows.astype(np.float64)  # codes and counts, in the form that is admitted without further questions
+        table = admit(estimator, rows, fitting=fitting)
+        return table, np.array([0, len(table)]) if lengths is None else sequence_offsets(lengths, len(table))
     except ValueError as error:
         if str(error).startswith(("lengths", "the ", "sequence ")):
             raise ValueError(f"{name_of(estimator)}: {error}") from None

@@ -16,6 +16,7 @@ from fivefold.core.parallel import map_items
 from fivefold.core.types import Doubles, Indices
 from fivefold.inference.chains.best_path_loops import best_paths, viterbi
 from fivefold.inference.chains.chain import Chain
+from fivefold.inference.chains.forward_backward import for_parts
 
 
 class BestPath(NamedTuple):
@@ -47,7 +48,7 @@ def best_path(chain: Chain) -> BestPath:
         tables = chain.log_start, chain.steps, chain.log_emission, chain.rows, chain.offsets
         viterbi(*tables, first, last, longest, path, value)
 
-    map_items(work, len(chain.parts))
+    for_parts(work, len(chain.parts))
     return BestPath(path, value)
 
 

@@ -88,6 +88,8 @@ class Chain:
         """Runs of sequences (first, after the last) of nearly equal work; sizes alone decide the cut."""
         n, S = self.n_positions, self.n_sequences
         count = min(MAX_PARTS, S, max(1, n * self.n_states // MIN_PART_CELLS))
+        if count == 1:
+            return [(0, S)]
         cuts = np.searchsorted(self.offsets, [n * i // count for i in range(1, count)])
         ends = np.unique(np.concatenate([[0], cuts, [S]])).tolist()
         return list(pairwise(ends))

@@ -11,12 +11,13 @@ threads changes no byte. Rabiner (1989).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.core.parallel import map_items, map_parts
+from fivefold.core.parallel import MIN_PART_ROWS, map_items, map_parts
 from fivefold.core.types import Doubles, Mask, Matrix, Vector, Weights
 from fivefold.inference.chains.chain import Chain
 from fivefold.inference.chains.forward_backward_loops import (
@@ -65,12 +66,13 @@ def forward_backward(
                 marginals, sums[i, K], sums[i, :K], pairs, fails,
             )  # fmt: skip
 
-    map_items(work, len(chain.parts))
-    total = sums.sum(axis=0)
+    for_parts(work, len(chain.parts))
+    total = sums.sum(axis=0) if len(sums) > 1 else sums[0]
     if tables is not None and len(chain.steps) == 1:
         total[:K] *= tables.steps[0]
     logs = tables.log_scale(chain, scale, fails) if tables is not None else scale
-    _again_in_logs(chain, v, fails, marginals, total, pairs, logs)
+    if fails.any():
+        _again_in_logs(chain, v, fails, marginals, total, pairs, logs)
     return ChainPosterior(
         np.add.reduceat(logs, chain.offsets[:-1]), marginals, total[K], total[:K], pairs if pairwise else None
     )
@@ -94,12 +96,20 @@ def forward_filter(chain: Chain) -> Filtered:
             tables.start, tables.steps, tables.emission, chain.rows, chain.offsets, *chain.parts[i], scale, alpha, fails
         )
 
-    map_items(work, len(chain.parts))
+    for_parts(work, len(chain.parts))
     logs = tables.log_scale(chain, scale, fails)
     if fails.any():
         _again_in_logs(chain, np.ones(S), fails, np.empty((n, K)), np.zeros((K + 1, K)), np.zeros((0, K, K)), logs)
         _filter_again(chain, fails, alpha)
     return Filtered(logs, alpha)
+
+
+def for_parts(work: Callable[[int], None], count: int) -> None:
+    """The work on all parts; a single one is done without asking for threads, which takes longer than a short chain."""
+    if count == 1:
+        work(0)
+    else:
+        map_items(work, count)
 
 
 def log_likelihood(chain: Chain) -> Doubles:
@@ -127,13 +137,14 @@ class _Scaled(NamedTuple):
 
     def log_scale(self, chain: Chain, scale: Vector, fails: Mask) -> Doubles:
         """log p(x_t | x_1 .. x_{t-1}) from the sums of scaled messages; not yet where they failed."""
-        scale[np.repeat(fails, np.diff(chain.offsets))] = 1.0
-        logs = np.log(scale) + self.emission_levels[chain.rows]
+        if fails.any():
+            scale[np.repeat(fails, np.diff(chain.offsets))] = 1.0
+        logs = np.log(scale)
+        logs += self.emission_levels if chain.codes is None else self.emission_levels[chain.codes]
         first = chain.offsets[:-1]
-        levels = self.step_levels if len(self.step_levels) > 1 else self.step_levels[0]
-        own = logs[first]
-        logs += levels
-        logs[first] = own + self.start_level
+        own = logs[first] + self.start_level
+        logs += self.step_levels
+        logs[first] = own
         return logs
 
 
@@ -145,7 +156,10 @@ def scaled_exponentials(L: Matrix) -> tuple[Doubles, Doubles]:
         part = out[lo:hi]
         exponentials(L[lo:hi], top[lo:hi], part, part.view(np.int64), np.empty(L.shape[1]))
 
-    map_parts(work, len(L))
+    if len(L) < MIN_PART_ROWS:
+        work(0, len(L))
+    else:
+        map_parts(work, len(L))
     return out, top
 
 

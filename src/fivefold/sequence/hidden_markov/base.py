@@ -407,8 +407,8 @@ class BaseHMM(DensityEstimator):
             start,
             transition,
             emission,
-            np.asarray(self.startprob_prior, dtype=np.float64) - 1,
-            np.asarray(self.transmat_prior, dtype=np.float64) - 1,
+            pseudo_counts(self.startprob_prior),
+            pseudo_counts(self.transmat_prior),
             "".join(letter for letter in "st" if letter in self.params),
             "hard" if training and self.training == "hard" else "soft",
         )
@@ -575,6 +575,12 @@ class BaseHMM(DensityEstimator):
         chain, _ = self._chain(X, lengths)
         value = float(forward_filter(chain).log_scale.sum())
         return -2 * value + self._fitted().n_parameters * float(np.log(chain.n_positions))
+
+
+def pseudo_counts(prior: ArrayLike) -> Doubles | float:
+    """What a Dirichlet prior with these parameters adds to counts."""
+    found = np.asarray(prior, dtype=np.float64) - 1
+    return found if found.any() else 0.0
 
 
 def lengths_given(X: UserTable, y: UserTarget, lengths: ArrayLike | None) -> ArrayLike | None:

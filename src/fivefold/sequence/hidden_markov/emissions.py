@@ -153,7 +153,8 @@ class CategoricalEmission:
             sums = [np.zeros((levels + 1, R.shape[1])) for levels in self.family.levels]
             for j, counts in enumerate(sums):
                 add_by_symbol(X, j, R, lo, hi, counts)
-            return LevelCounts(sums[0].sum(axis=0), np.vstack([counts[:-1] for counts in sums]).T)
+            counts = sums[0][:-1] if len(sums) == 1 else np.vstack([counts[:-1] for counts in sums])
+            return LevelCounts(sums[0].sum(axis=0), counts.T)
 
         return sum_stats(map_parts(part, len(X)))
 
@@ -165,6 +166,8 @@ class CategoricalEmission:
         return replace(self, members=self.family.fit(LevelCounts(stats.weight, counts)))
 
     def log_prior(self) -> float:
+        if isinstance(self.prior, float) and self.prior == 0:
+            return 0.0
         p = self.members.probability
         terms = np.broadcast_to(self.prior, p.shape)[p > 0] * np.log(p[p > 0])
         return float(terms.sum())

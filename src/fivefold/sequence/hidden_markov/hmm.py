@@ -84,7 +84,7 @@ class HiddenMarkovModel:
         else:
             found = forward_backward(chain, w)
             starts, counts, R, values = found.starts, found.counts, found.marginals, found.log_partition
-            if (w != 1).any():
+            if not (w == 1).all():
                 R *= np.repeat(w, np.diff(X.offsets))[:, None]
         refuse_impossible(chain, values, w > 0)
         if X.row_weights is not None:
@@ -96,7 +96,7 @@ class HiddenMarkovModel:
         """The model that fits the counts best."""
         start, transition = self.start, self.transition
         if "s" in self.learns:
-            start = _shares(stats.starts + self.start_prior, start[None])[0]
+            start = _shares((stats.starts + self.start_prior)[None], start[None])[0]
         if "t" in self.learns:
             transition = _shares(stats.counts + self.transition_prior, transition)
         emission = self.emission.maximise(stats.emission)
@@ -106,6 +106,8 @@ class HiddenMarkovModel:
         """What the priors add to the log-likelihood, up to a constant."""
         value = float(self.emission.log_prior())
         for p, counts in ((self.start, self.start_prior), (self.transition, self.transition_prior)):
+            if isinstance(counts, float) and counts == 0:
+                continue
             known = np.broadcast_to(counts, np.shape(p))[p > 0]
             value += float((known * np.log(p[p > 0])).sum())
         return value
@@ -150,6 +152,8 @@ def _hard_counts(chain: Chain, w: Weights) -> tuple[Doubles, Doubles, Doubles, D
 
 def _shares(counts: Matrix, before: Matrix) -> Matrix:
     """Rows of counts as probabilities; zeros stay zeros, and a row without counts stays as it was."""
-    counts = np.where(before == 0, 0.0, np.maximum(np.atleast_2d(counts), 0.0))
+    counts = np.maximum(counts, 0.0) * (before > 0)
     total = counts.sum(axis=1, keepdims=True)
+    if total.all():
+        return counts / total
     return np.where(total > 0, counts / np.where(total > 0, total, 1.0), before)
