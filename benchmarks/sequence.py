@@ -1,10 +1,11 @@
-"""Kalman filters: states and learning of one sequence beside pykalman and filterpy."""
+"""Sequences: Kalman filters beside pykalman and filterpy, hidden Markov models beside hmmlearn."""
 
 from functools import partial
 
 import numpy as np
 
 from benchmarks.harness import OURS, Absent, Case, Data, function, same_output
+from fivefold import sequence
 from fivefold.sequence import KalmanFilter
 
 
@@ -75,10 +76,92 @@ def smoothed(model, X):
 
 WIDE = partial(tracks, n=20, m=10)
 
+STATES, SYMBOLS, COLUMNS, STEPS = 10, 20, 5, 500  # of the hidden Markov models; sequences have STEPS rows at most
+
+
+def symbols(n):
+    """Sequences of symbols, and a start."""
+    rng = np.random.RandomState(0)
+    return Data(
+        rng.randint(SYMBOLS, size=(n, 1)), None, started(rng, emissionprob_=rng.dirichlet(np.ones(SYMBOLS), STATES))
+    )
+
+
+def regimes(n):
+    """Sequences of rows around five levels, and a start."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n, COLUMNS)) + rng.randint(5, size=(n, 1))
+    return Data(X, None, started(rng, means_=X[:STATES].copy(), covars_=np.ones((STATES, COLUMNS))))
+
+
+def started(rng, **emissions):
+    return {
+        "startprob_": np.full(STATES, 1 / STATES),
+        "transmat_": rng.dirichlet(np.ones(STATES), STATES),
+        **emissions,
+    }
+
+
+def hmmlearn():
+    try:
+        from hmmlearn import hmm
+    except ImportError as error:
+        raise Absent("hmmlearn is not installed") from error
+    return hmm
+
+
+def hmm_case(name, data, rows, task, bar, note):
+    """A model of both libraries from the same start; `task(model, X, lengths)` is timed."""
+
+    def contestant(module, **settings):
+        def prepare(table):
+            X, lengths = table.X, [STEPS] * (len(table.X) // STEPS) or [len(table.X)]
+
+            def call():
+                model = getattr(module(), name)(STATES, n_iter=5, tol=0.0, init_params="", random_state=0, **settings)
+                for part, value in table.given.items():
+                    setattr(model, part, value.copy())
+                return task(model, X, lengths)
+
+            return call
+
+        return prepare
+
+    rivals = {"hmmlearn": contestant(hmmlearn), "hmmlearn scaling": contestant(hmmlearn, implementation="scaling")}
+    contestants = {**rivals, OURS: contestant(lambda: sequence)}
+    label = task.__name__.removesuffix("_hmm") + (" small" if rows < STEPS else "")
+    return Case(f"{name} {label}", data, rows, contestants, same_output(1e-7), bar, note)
+
+
+def fit_hmm(model, X, lengths):
+    model.fit(X, lengths)
+    return [model.transmat_, model.score(X, lengths)]
+
+
+def score_hmm(model, X, lengths):
+    return model.score(X, lengths)
+
+
+def decode_hmm(model, X, lengths):
+    return model.decode(X, lengths)[0]
+
+
+def posteriors_hmm(model, X, lengths):
+    return model.predict_proba(X, lengths)
+
+
+NOTE = "10 states, 200 sequences of 500 steps"
+
 CASES = (
     case("filter", tracks, 5_000, filtered, 100, "4 states, 2 columns", {"filterpy": filterpy}),
     case("smooth", tracks, 5_000, smoothed, 100, "4 states, 2 columns"),
     case("learn", tracks, 1_000, learned, 50, "5 steps of EM, 4 states, 2 columns"),
     case("smooth wide", WIDE, 1_000, smoothed, 5, "20 states, 10 columns"),
     case("smooth small", partial(tracks, n=4, m=4), 150, smoothed, 1, "4 states, 4 columns"),
+    hmm_case("CategoricalHMM", symbols, 100_000, fit_hmm, 20, f"{NOTE}, 5 steps of EM"),
+    hmm_case("CategoricalHMM", symbols, 100_000, decode_hmm, 2, NOTE),
+    hmm_case("CategoricalHMM", symbols, 100_000, posteriors_hmm, 5, NOTE),
+    hmm_case("GaussianHMM", regimes, 100_000, fit_hmm, 10, f"{NOTE}, 5 steps of EM, diagonal"),
+    hmm_case("GaussianHMM", regimes, 100_000, decode_hmm, 2, NOTE),
+    hmm_case("GaussianHMM", regimes, 150, fit_hmm, 1, "10 states, 150 steps, 5 steps of EM"),
 )

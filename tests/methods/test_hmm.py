@@ -1,5 +1,6 @@
 """Hidden Markov models: what they learn, what they are given, and what they refuse."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +10,8 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.distributions.poisson import Poisson
 from fivefold.distributions.product import Part, Product
+from fivefold.inference.chains.best_paths import best_path
+from fivefold.plot import state_sequence, trellis
 from fivefold.sequence import (
     GMMHMM,
     CategoricalHMM,
@@ -352,6 +355,31 @@ def test_paths_by_rank_and_by_chance():
     assert (np.diff(best.values) <= 0).all()
     drawn = model.sample_paths(X, 500, random_state=0)
     np.testing.assert_allclose((drawn == 1).mean(axis=0), model.predict_proba(X)[:, 1], atol=0.08)
+
+
+def test_the_bold_path_of_a_trellis_is_viterbis():
+    """D-210."""
+    model = CategoricalHMM(2, random_state=0)
+    model.startprob_, model.transmat_ = [1.0, 0.0], [[0.6, 0.4], [0.3, 0.7]]
+    model.emissionprob_ = [[0.8, 0.2], [0.1, 0.9]]
+    X = np.array([[0], [1], [1], [0], [1]])
+    chain, _ = model._chain(X, None)
+    ax = trellis(chain, names=["low", "high"])
+    np.testing.assert_array_equal(ax.lines[-1].get_ydata(), best_path(chain).path)
+    assert len(ax.lines) == 1 + 2 * 4  # a path, and an edge back from both states at four steps
+    assert sum(len(points.get_offsets()) for points in ax.collections) == 9  # the second state cannot come first
+    plt.close(ax.figure)
+    with pytest.raises(ValueError, match="one sequence of 60 positions at most"):
+        trellis(model._chain(np.tile(X, (20, 1)), None)[0])
+
+
+def test_the_figure_of_states_shows_every_row_once():
+    X, _ = walk(60)
+    model = GaussianHMM(3, random_state=0, start="clusters").fit(X)
+    ax = state_sequence(model, X)
+    points = [part for part in ax.collections if type(part).__name__ == "PathCollection"]
+    assert sum(len(part.get_offsets()) for part in points) == 60
+    plt.close(ax.figure)
 
 
 def test_losses_of_sequences():

@@ -59,6 +59,8 @@ from fivefold.plot.scatter import responsibilities as responsibilities
 from fivefold.plot.scatter import scores as scores
 from fivefold.plot.scree_plot import scree as scree
 from fivefold.plot.sequences.state_track import state_track as state_track
+from fivefold.plot.sequences.trellis import state_sequence as state_sequence
+from fivefold.plot.sequences.trellis import trellis as trellis
 from fivefold.plot.surfaces import surfaces as surfaces
 from fivefold.plot.training_curves import evolution as evolution
 from fivefold.plot.training_curves import fits_after as fits_after

@@ -1,1 +1,1 @@
-"""Sequences in pictures: state_track.py."""
+"""Sequences in pictures: state_track.py, trellis.py."""

@@ -163,7 +163,6 @@ class BaseHMM(DensityEstimator):
         init_params: str
         n_init: int
         training: str
-        start: str
         tied_states: Any
 
     parts: ClassVar[Mapping[str, str]] = {"s": "startprob_", "t": "transmat_"}
