@@ -4,8 +4,10 @@ import numpy as np
 
 from fivefold.core.compilation.jit import jit
 
+WITH_INFINITY = frozenset({"nnan", "nsz"})  # logs may be minus infinity, and are never NaN
 
-@jit(error_model="numpy")
+
+@jit(fastmath=WITH_INFINITY, error_model="numpy")
 def viterbi(start, steps, emission, rows, offsets, first, last, longest, path, value):
     """The best path of sequences first .. last, and its log weight; `longest` positions at most.
 
@@ -19,16 +21,7 @@ def viterbi(start, steps, emission, rows, offsets, first, last, longest, path, v
         for k in range(K):
             V[0, k] = start[k] + emission[rows[lo], k]
         for t in range(1, size):
-            A, b, before, now = steps[lo + t if several else 0], emission[rows[lo + t]], V[t - 1], V[t]
-            for k in range(K):
-                now[k] = before[0] + A[0, k]
-            for i in range(1, K):
-                v = before[i]
-                for k in range(K):
-                    u = v + A[i, k]
-                    now[k] = u if u > now[k] else now[k]
-            for k in range(K):
-                now[k] += b[k]
+            _step(V[t - 1], steps[lo + t if several else 0], emission[rows[lo + t]], V[t])
         end = 0
         for k in range(1, K):
             if V[size - 1, k] > V[size - 1, end]:
@@ -36,12 +29,34 @@ def viterbi(start, steps, emission, rows, offsets, first, last, longest, path, v
         value[s] = V[size - 1, end]
         path[lo + size - 1] = end
         for t in range(size - 1, 0, -1):
-            A, before, source = steps[lo + t if several else 0], V[t - 1], 0
+            A, before = steps[lo + t if several else 0], V[t - 1]
+            source, best = 0, before[0] + A[0, end]
             for i in range(1, K):
-                if before[i] + A[i, end] > before[source] + A[source, end]:
-                    source = i
+                u = before[i] + A[i, end]
+                source = i if u > best else source
+                best = u if u > best else best
             end = source
             path[lo + t - 1] = end
+
+
+@jit(fastmath=WITH_INFINITY, error_model="numpy")
+def _step(before, A, b, now):
+    """now = b + max over i of before[i] + A[i]: four columns at a time, whose maxima stay in registers."""
+    K = len(before)
+    fours = K // 4 * 4
+    for k in range(0, fours, 4):
+        v = before[0]
+        m0, m1, m2, m3 = v + A[0, k], v + A[0, k + 1], v + A[0, k + 2], v + A[0, k + 3]
+        for i in range(1, K):
+            v = before[i]
+            m0, m1 = max(m0, v + A[i, k]), max(m1, v + A[i, k + 1])
+            m2, m3 = max(m2, v + A[i, k + 2]), max(m3, v + A[i, k + 3])
+        now[k], now[k + 1], now[k + 2], now[k + 3] = m0 + b[k], m1 + b[k + 1], m2 + b[k + 2], m3 + b[k + 3]
+    for k in range(fours, K):
+        m = before[0] + A[0, k]
+        for i in range(1, K):
+            m = max(m, before[i] + A[i, k])
+        now[k] = m + b[k]
 
 
 @jit(error_model="numpy")

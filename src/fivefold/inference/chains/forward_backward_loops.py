@@ -36,6 +36,27 @@ def exponentials(L, top, out, bits, low):
 
 
 @jit(fastmath=FAST, error_model="numpy")
+def _row_times_table(p, A, out):
+    """out = p A: four columns at a time, whose sums stay in registers."""
+    K = len(p)
+    fours = K // 4 * 4
+    for k in range(0, fours, 4):
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for i in range(K):
+            v = p[i]
+            s0 += v * A[i, k]
+            s1 += v * A[i, k + 1]
+            s2 += v * A[i, k + 2]
+            s3 += v * A[i, k + 3]
+        out[k], out[k + 1], out[k + 2], out[k + 3] = s0, s1, s2, s3
+    for k in range(fours, K):
+        s = 0.0
+        for i in range(K):
+            s += p[i] * A[i, k]
+        out[k] = s
+
+
+@jit(fastmath=FAST, error_model="numpy")
 def forward(start, steps, emission, rows, lo, hi, alpha, scale):
     """Scaled messages alpha of positions lo .. hi, and their sums; does it get through without underflow?"""
     K = len(start)
@@ -46,13 +67,7 @@ def forward(start, steps, emission, rows, lo, hi, alpha, scale):
             for k in range(K):
                 a[k] = start[k]
         else:
-            before, A = alpha[lo + t - 1], steps[lo + t if several else 0]
-            for k in range(K):
-                a[k] = 0.0
-            for i in range(K):
-                p = before[i]
-                for k in range(K):
-                    a[k] += p * A[i, k]
+            _row_times_table(alpha[lo + t - 1], steps[lo + t if several else 0], a)
         total = 0.0
         for k in range(K):
             a[k] *= b[k]
@@ -98,10 +113,7 @@ def backward(steps, transposed, emission, rows, lo, hi, weight, scale, marginals
                 p = weight * a[i]
                 for k in range(K):
                     counts[i, k] += p * ahead[k]
-            for j in range(K):
-                p = ahead[j]
-                for k in range(K):
-                    beta[k] += p * transposed[j, k]
+            _row_times_table(ahead, transposed, beta)
         for k in range(K):
             a[k] *= beta[k]
 
