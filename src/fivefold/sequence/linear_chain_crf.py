@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import KW_ONLY
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -110,9 +109,9 @@ class LinearChainCRF(SequenceLabeller):
         model = data.empty_model(self.min_freq, self.all_possible_states, self.all_possible_transitions)
         if self.algorithm == "ap":
             passes = PerceptronPasses(data, model, average=True)
-            learner = partial(passes.learn, self, min(self.max_iterations, MAX_PASSES))
-            self.history_ = learner(lambda: np.arange(data.n_sequences))
-            self.model_, self.reason_ = passes.model(), "converged" if self.history_[-1:] == (0,) else "max_iter"
+            mistakes = passes.learn(self, min(self.max_iterations, MAX_PASSES), lambda: np.arange(data.n_sequences))
+            self.history_ = tuple(map(float, mistakes))
+            self.model_, self.reason_ = passes.model(), "converged" if mistakes[-1:] == (0,) else "max_iter"
             return
         smooth = ChainLikelihood.of(data, model, self.c2)
         objective = CompositeObjective(smooth, L1(self.c1 * smooth.unit)) if self.c1 > 0 else smooth

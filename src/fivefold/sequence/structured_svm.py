@@ -24,8 +24,8 @@ from fivefold.core.types import Indices
 from fivefold.inference.chains.best_paths import best_path
 from fivefold.inference.chains.chain import Chain
 from fivefold.sequence.linear_chain.base import SequenceLabeller
-from fivefold.sequence.linear_chain.chain_model import ChainModel, LabelledSequences
-from fivefold.sequence.linear_chain.sequence_pass_loops import frank_wolfe_pass, scratch_of
+from fivefold.sequence.linear_chain.chain_model import ChainModel, LabelledSequences, pass_scratch
+from fivefold.sequence.linear_chain.sequence_pass_loops import frank_wolfe_pass
 
 
 class StructuredSVM(SequenceLabeller):
@@ -110,7 +110,7 @@ class FrankWolfe:
         self._data, self._model, self._price = data, model, C * data.w.astype(np.float64)
         self._sequences = (positions.offsets, positions.start, positions.attribute, positions.value, data.codes)
         self._features = (model.features.start, model.features.label, model.has_transition)
-        self._work = scratch_of(positions.offsets, K)
+        self._work = pass_scratch(positions.offsets, K)
         self._state, self._transition = model.state.copy(), model.transition.copy()
         self._shares = np.zeros((positions.n_positions, K))
         self._shares[np.arange(len(self._shares)), data.codes] = 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fivefold.core.compilation.jit import jit
 
 
-@jit
+@jit(error_model="numpy")
 def add_state_scores(start, attribute, value, feature_start, label, weight, lo, hi, scores):
     """scores[t, k] = sum over the attributes a of position t of value times the weight of (a, k), for lo <= t < hi."""
     K = scores.shape[1]
@@ -27,7 +27,7 @@ def add_state_scores(start, attribute, value, feature_start, label, weight, lo, 
                     row[label[f]] += v * weight[f]
 
 
-@jit
+@jit(error_model="numpy")
 def sum_state_features(start, position, value, feature_start, label, residual, lo, hi, total):
     """total[f] = sum over the positions t with attribute a of value times residual[t, k], f = (a, k), lo <= a < hi.
 

@@ -37,10 +37,10 @@ class LabelledGraphs:
         K = self.n_labels
         return (self.graphs.rows.shape[1], K), (self.graphs.edge_rows.shape[1], K, K)
 
-    def model(self, x: Doubles) -> GraphModel:
+    def model(self, x: Array) -> GraphModel:
         """The model with these weights."""
         first, second = self.shapes
-        cut = first[0] * first[1]
+        x, cut = np.asarray(x, dtype=np.float64), first[0] * first[1]
         return GraphModel(x[:cut].reshape(first), self._even(x[cut:].reshape(second)), self.dtype)
 
     def gradient(self, nodes: Doubles, edges: Doubles) -> Doubles:
@@ -62,7 +62,7 @@ class GraphLikelihood(SmoothObjective):
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         data, (of_node, of_edge) = self.data, self.data.graphs.owners()
-        node, edge = data.model(x.astype(np.float64, copy=False)).scores(data.graphs)
+        node, edge = data.model(x).scores(data.graphs)
         found = self.inference.marginals(node, edge)
         a, b = data.codes[data.graphs.edges].T
         w, v = data.w[of_node], data.w[of_edge]
@@ -84,7 +84,7 @@ class GraphPseudoLikelihood(SmoothObjective):
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         data, (of_node, _) = self.data, self.data.graphs.owners()
-        node, edge = data.model(x.astype(np.float64, copy=False)).scores(data.graphs)
+        node, edge = data.model(x).scores(data.graphs)
         i, j = data.graphs.edges.T
         a, b = data.codes[i], data.codes[j]
         m = np.arange(len(edge))

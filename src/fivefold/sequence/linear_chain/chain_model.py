@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from fivefold.core.types import Codes, Doubles, Labels, Mask, Weights
+from fivefold.core.types import Codes, Doubles, Indices, Labels, Mask, Weights
 from fivefold.inference.chains.best_paths import best_path
 from fivefold.inference.chains.chain import Chain
 from fivefold.inference.chains.forward_backward import forward_backward
@@ -135,3 +135,10 @@ class LabelledSequences:
             columns=self.columns,
             dtype=self.dtype,
         )
+
+
+def pass_scratch(offsets: Indices, K: int) -> tuple[Doubles, Indices, Codes, Doubles, Doubles, int]:
+    """What a pass over sequences works in: scores, rows, path, its value, scores of starts, longest length."""
+    n, lengths = int(offsets[-1]), np.diff(offsets)
+    path = np.empty(n, dtype=np.int64)
+    return np.empty((n, K)), np.arange(n), path, np.empty(len(lengths)), np.zeros(K), int(lengths.max())

@@ -8,8 +8,8 @@ import numpy as np
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.types import Indices
-from fivefold.sequence.linear_chain.chain_model import ChainModel, LabelledSequences
-from fivefold.sequence.linear_chain.sequence_pass_loops import perceptron_pass, scratch_of
+from fivefold.sequence.linear_chain.chain_model import ChainModel, LabelledSequences, pass_scratch
+from fivefold.sequence.linear_chain.sequence_pass_loops import perceptron_pass
 
 
 class PerceptronPasses:
@@ -19,7 +19,7 @@ class PerceptronPasses:
         positions = data.positions
         self._sequences = (positions.offsets, positions.start, positions.attribute, positions.value, data.codes)
         self._features = (model.features.start, model.features.label, model.has_transition)
-        self._work = scratch_of(positions.offsets, model.n_labels)
+        self._work = pass_scratch(positions.offsets, model.n_labels)
         self._model, self._average, self._clock = model, average, 0.0
         self._state, self._transition = model.state.copy(), model.transition.copy()
         self._sums = (np.zeros_like(model.state), np.zeros_like(model.transition))

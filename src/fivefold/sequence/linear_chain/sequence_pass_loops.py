@@ -1,19 +1,17 @@
 """Compiled passes over sequences, one after the other: the best path under the weights so far, then a change of them.
 
 `sequences` are offsets, start, attribute and value of PositionFeatures with the codes of the labels; `features` the
-labels that each attribute has a weight for, and which transitions have one.
+labels that each attribute has a weight for, and which transitions have one; `work` the scratch of a pass.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.inference.chains.best_path_loops import viterbi
 from fivefold.sequence.features.state_feature_loops import add_state_scores
 
 
-@jit
+@jit(error_model="numpy")
 def perceptron_pass(order, sequences, features, state, transition, state_sums, transition_sums, clock, work):
     """Add the features of the labels given, and subtract those of the best path, where they differ.
 
@@ -48,14 +46,14 @@ def perceptron_pass(order, sequences, features, state, transition, state_sums, t
     return mistakes, clock
 
 
-@jit
+@jit(error_model="numpy")
 def _change_transition(transition, sums, has, before, after, change, clock):
     if has[before, after]:
         transition[before, after] += change
         sums[before, after] += change * clock
 
 
-@jit
+@jit(error_model="numpy")
 def frank_wolfe_pass(order, sequences, features, state, transition, shares, pairs, price, work, totals):
     """Move the mixture of paths of each sequence towards its worst path, as far as the dual falls.
 
@@ -107,7 +105,7 @@ def frank_wolfe_pass(order, sequences, features, state, transition, shares, pair
     return gap
 
 
-@jit
+@jit(error_model="numpy")
 def _add_features(start, attribute, value, feature_start, label, shares, t, factor, totals):
     """Add factor times the features of position t, weighted by the shares of its labels."""
     for e in range(start[t], start[t + 1]):
@@ -116,7 +114,7 @@ def _add_features(start, attribute, value, feature_start, label, shares, t, fact
             totals[f] += v * shares[t, label[f]]
 
 
-@jit
+@jit(error_model="numpy")
 def _squares(start, attribute, feature_start, totals, lo, hi):
     """The sum of squares of the totals of the attributes of positions lo .. hi, which are set to zero again."""
     found = 0.0
@@ -126,19 +124,3 @@ def _squares(start, attribute, feature_start, totals, lo, hi):
             found += totals[f] ** 2
             totals[f] = 0.0
     return found
-
-
-@jit
-def scratch_of(offsets, K):
-    """Arrays that a pass over these sequences works in."""
-    n, longest = offsets[-1], 0
-    for s in range(len(offsets) - 1):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    return (
-        np.empty((n, K)),
-        np.arange(n),
-        np.empty(n, dtype=np.int64),
-        np.empty(len(offsets) - 1),
-        np.zeros(K),
-        longest,
-    )
