@@ -40,8 +40,9 @@ class LabelledGraphs:
     def model(self, x: Array) -> GraphModel:
         """The model with these weights."""
         first, second = self.shapes
-        x, cut = np.asarray(x, dtype=np.float64), first[0] * first[1]
-        return GraphModel(x[:cut].reshape(first), self._even(x[cut:].reshape(second)), self.dtype)
+        weights: Doubles = np.asarray(x, dtype=np.float64)
+        cut = first[0] * first[1]
+        return GraphModel(weights[:cut].reshape(first), self._even(weights[cut:].reshape(second)), self.dtype)
 
     def gradient(self, nodes: Doubles, edges: Doubles) -> Doubles:
         """The weights' gradient from residuals of the labels of nodes (n, K) and of pairs of edges (m, K, K)."""
