@@ -137,7 +137,7 @@ def test_markov_networks_in_uai():
     ("text", "line", "message"),
     [
         ("BAYS", 1, "not 'BAYS'"),
-        ("MARKOV\n2\n2 two", 3, "number of states of variable 1 must be a whole number from 1 up, not 'two'"),
+        ("MARKOV\n2\n2 two", 3, "number of states of variable 1 must be a whole number from 1 to 100000, not 'two'"),
         ("MARKOV\n1\n2\n1\n1 4", 5, "from 0 to 0, not '4'"),
         ("MARKOV\n1\n2\n1\n1 0\n3\n1 1 1", 6, "entries of factor 0, 2,"),
         ("MARKOV\n1\n2\n1\n1 0\n2\n1", 7, "the file ends"),
@@ -166,3 +166,12 @@ def test_keywords_as_names_survive():
     network = BayesianNetwork.from_tables({name: [0.5, 0.5] for name in names}, states={"table": ("type", "property")})
     same(network, parse_bif(bif_text(network, "probability")))
     assert bif_text(network, "probability").startswith("network unknown {")
+
+
+def test_tables_that_would_fill_the_memory_are_refused_before_they_are_made():
+    names = [f"v{i}" for i in range(40)]
+    variables = "".join(f"variable {name} {{ type discrete [2] {{ a, b }}; }}\n" for name in names)
+    with pytest.raises(NetworkFileError, match="line 41: the table of 'v0' would have 1,099,511,627,776 entries"):
+        parse_bif(f"{variables}probability ( v0 | {', '.join(names[1:])} ) {{ }}")
+    with pytest.raises(NetworkFileError, match="line 3: the number of states of variable 0 must be"):
+        parse_uai("BAYES\n1\n9999999999\n")

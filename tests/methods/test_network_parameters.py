@@ -246,3 +246,10 @@ def test_pseudo_likelihood_is_the_likelihood_of_one_variable_and_refuses_holes()
         fit_potentials([("a",)], {"a": [0, None]})
     with pytest.raises(ValueError, match="method must be one of"):
         fit_potentials([("a",)], rows, method="magic")
+
+
+def test_a_table_of_too_many_entries_is_refused_by_name():
+    rng = np.random.RandomState(0)
+    rows = {name: rng.random_sample(1000).tolist() for name in "abc"}
+    with pytest.raises(ValueError, match="table of 'c' would have 1,000,000,000 entries; cut numbers into intervals"):
+        fit_tables(DirectedGraph.from_edges([("a", "c"), ("b", "c")]), rows)

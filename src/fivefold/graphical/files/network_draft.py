@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -11,8 +12,10 @@ import numpy as np
 from fivefold.core.types import Doubles
 from fivefold.graphical.bayesian_network import BayesianNetwork
 from fivefold.graphical.variables import State, Variables
+from fivefold.inference.factors.factor import MAX_AXES
 
 ROUNDING = 1e-3  # files have few digits: rows whose sum is this near to one are divided by it
+MAX_CELLS = 2**26  # entries of the largest table that is read: half a gigabyte of doubles
 EXACT = 1e-12  # rows this near to one are taken as they are, so that a file that is read and written stays the same
 
 
@@ -62,7 +65,12 @@ class NetworkDraft:
         if len({name, *parents}) <= len(parents):
             self.refuse(line, f"the table of {name!r} names a variable twice")
         self.parents[name], self.lines[name] = tuple(parents), line
-        return tuple(len(self.states[other]) for other in (*parents, name))
+        shape = tuple(len(self.states[other]) for other in (*parents, name))
+        if math.prod(shape) > MAX_CELLS or len(shape) > MAX_AXES:
+            self.refuse(
+                line, f"the table of {name!r} would have {math.prod(shape):,} entries, of {len(shape)} variables"
+            )
+        return shape
 
     def add_table(self, line: int, name: str, table: Doubles) -> None:
         """A table of the shape of its family; NaN marks rows that the file does not give."""

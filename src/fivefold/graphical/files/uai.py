@@ -26,6 +26,8 @@ from fivefold.graphical.markov_network import MarkovNetwork
 from fivefold.graphical.variables import Variables
 from fivefold.inference.factors.factor import Factor
 
+MAX_STATES = 100_000  # of a variable: a larger number is surely a slip, and asks for much memory
+
 
 class NumberStream:
     """The words of a file with their lines."""
@@ -71,7 +73,7 @@ def parse_uai(text: str, source: str = "UAI text") -> BayesianNetwork | MarkovNe
         draft.refuse(stream.line, f"BAYES or MARKOV was expected, not {kind!r}")
     n = stream.count("the number of variables", least=1)
     for i in range(n):
-        card = stream.count(f"the number of states of variable {i}", least=1)
+        card = stream.count(f"the number of states of variable {i}", least=1, most=MAX_STATES)
         draft.add_variable(stream.line, f"x{i}", [str(state) for state in range(card)])
     cards = [len(states) for states in draft.states.values()]
     scopes = []

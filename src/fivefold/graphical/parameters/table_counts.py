@@ -9,6 +9,7 @@ The likelihood of a network is a product over families, so each row of each tabl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from fivefold.graphical.assignments import assignment_text
 from fivefold.graphical.graphs.directed_graph import DirectedGraph
 from fivefold.graphical.variables import Variables, places
 
+MAX_CELLS = 2**27  # entries of the largest table that is fitted: a gigabyte of doubles
 Unseen = Literal["uniform", "error"]
 Estimate = Literal["mean", "mode"]
 
@@ -51,6 +53,11 @@ def pseudo_counts(
     added = []
     for i, parents in enumerate(graph.parents):
         name, shape = variables.nodes[i], tuple(variables.cards[j] for j in (*parents, i))
+        if (cells := math.prod(shape)) > MAX_CELLS:
+            raise ValueError(
+                f"the table of {name!r} would have {cells:,} entries; cut numbers into intervals, "
+                "merge states, or give it fewer parents"
+            )
         given = prior.get(name, 0.0) if isinstance(prior, Mapping) else prior
         alpha = np.broadcast_to(np.asarray(given, dtype=np.float64), shape).copy()
         if equivalent_sample_size is not None:
