@@ -79,7 +79,6 @@ class CategoricalHMM(BaseHMM):
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
     takes = Takes(missing=True, empty=False, categories=True, positive=True, sequence=True)
-    takes = Takes(missing=True, empty=False, sequence=True, categories=True, positive=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of symbols whose hidden regime changes from step to step: tags, codes, discrete signals. For "

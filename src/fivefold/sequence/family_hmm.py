@@ -87,7 +87,6 @@ class FamilyHMM(BaseHMM):
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
     takes = Takes(missing=True, empty=False, categories=True, sequence=True)
-    takes = Takes(missing=True, empty=False, sequence=True, categories=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of rows of mixed columns: numbers, counts, yes or no, categories, with missing entries. Columns "

@@ -63,7 +63,6 @@ class MultinomialHMM(BaseHMM):
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
     takes = Takes(missing=True, empty=False, positive=True, sequence=True)
-    takes = Takes(missing=True, empty=False, sequence=True, positive=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of bags: how often each word, species or product occurred at each step.",

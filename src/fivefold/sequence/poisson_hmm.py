@@ -67,7 +67,6 @@ class PoissonHMM(BaseHMM):
     tied_states: list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
     takes = Takes(missing=True, empty=False, positive=True, sequence=True)
-    takes = Takes(missing=True, empty=False, sequence=True, positive=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Series of counts whose rate switches: earthquakes, calls, spikes.",

@@ -63,7 +63,7 @@ def forward_backward(
         if tables is not None:
             posterior(
                 tables.start, tables.steps, tables.emission, chain.rows, chain.offsets, v, *chain.parts[i], scale,
-                marginals, sums[i, K], sums[i, :K], pairs, fails,
+                marginals, sums[i, K], sums[i, :K], pairs, fails, np.empty((K + 2, K)),
             )  # fmt: skip
 
     for_parts(work, len(chain.parts))
@@ -154,7 +154,8 @@ def scaled_exponentials(L: Matrix) -> tuple[Doubles, Doubles]:
 
     def work(lo: int, hi: int) -> None:
         part = out[lo:hi]
-        exponentials(L[lo:hi], top[lo:hi], part, part.view(np.int64), np.empty(L.shape[1]))
+        low = np.empty(L.shape[1])
+        exponentials(L[lo:hi], top[lo:hi], part, part.view(np.int64), low, low.view(np.int64))
 
     if len(L) < MIN_PART_ROWS:
         work(0, len(L))

@@ -15,8 +15,8 @@ MIN_LOG = -1e300  # logs below it stand for zero
 
 
 @jit(error_model="numpy")
-def exponentials(L, top, out, bits, low):
-    """out = exp(L - top) with top the largest number of each row; `bits` are those of out, `low` (K,) is scratch."""
+def exponentials(L, top, out, bits, low, low_bits):
+    """out = exp(L - top) with top the largest number of each row; `low` (K,) is scratch; bits are those of both."""
     m, K = L.shape
     for i in range(m):
         best = L[i, 0]
@@ -27,9 +27,8 @@ def exponentials(L, top, out, bits, low):
         top[i] = best
         for k in range(K):
             out[i, k], low[k] = exp_mantissa(max(L[i, k] - best, MIN_EXPONENT))
-        shifts = low.view(np.int64)
         for k in range(K):
-            bits[i, k] += shifts[k] << 52
+            bits[i, k] += low_bits[k] << 52
         for k in range(K):
             if L[i, k] - best < MIN_EXPONENT:
                 out[i, k] = 0.0
@@ -120,11 +119,14 @@ def backward(steps, transposed, emission, rows, lo, hi, weight, scale, marginals
 
 @jit(error_model="numpy")
 def posterior(
-    start, steps, emission, rows, offsets, weights, first, last, scale, marginals, starts, counts, pairs, fails
+    start, steps, emission, rows, offsets, weights, first, last, scale, marginals, starts, counts, pairs, fails, scratch
 ):
     """Forward and backward for sequences first .. last; a sequence that underflows is marked in `fails`."""
     K = len(start)
-    beta, ahead, transposed = np.empty(K), np.empty(K), np.ascontiguousarray(steps[0].T)
+    beta, ahead, transposed = scratch[0], scratch[1], scratch[2:]
+    for i in range(K):
+        for k in range(K):
+            transposed[i, k] = steps[0, k, i]
     for s in range(first, last):
         lo, hi = offsets[s], offsets[s + 1]
         if not forward(start, steps, emission, rows, lo, hi, marginals, scale):
