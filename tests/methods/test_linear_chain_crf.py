@@ -133,6 +133,13 @@ def test_a_table_is_as_many_sequences_of_one_row():
     assert_allclose(table.predict_proba(X), np.concatenate(lists.predict_proba([X[i : i + 1] for i in range(60)])))
 
 
+def test_an_array_of_sequences_may_begin_with_an_empty_one():
+    X, y = sentences(5)
+    held, labels = np.empty(6, dtype=object), np.empty(6, dtype=object)
+    held[:], labels[:] = [[], *X], [[], *y]
+    assert LinearChainCRF().fit(held, labels).predict(held) == [[], *LinearChainCRF().fit(X, y).predict(X)]
+
+
 def test_a_container_of_sequences_is_taken_as_it_is():
     rng = np.random.RandomState(0)
     walks = [rng.normal(size=(rng.randint(2, 6), 2)) for _ in range(12)]

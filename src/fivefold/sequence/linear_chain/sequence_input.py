@@ -30,10 +30,10 @@ def holds_sequences(X: UserTable) -> bool:
     if isinstance(X, Sequences):
         return True
     if isinstance(X, np.ndarray):
-        return X.dtype == object and X.ndim == 1 and len(X) > 0 and _is_sequence(X[0])
-    if not isinstance(X, Sequence) or isinstance(X, str) or not len(X):
-        return False
-    return any(_is_sequence(one) for one in X if not _is_empty(one))
+        listed = X.dtype == object and X.ndim == 1
+    else:
+        listed = isinstance(X, Sequence) and not isinstance(X, str)
+    return listed and any(_is_sequence(one) for one in X if not _is_empty(one))
 
 
 def _is_empty(one: Any) -> bool:
