@@ -28,7 +28,8 @@ FIRST_PASSES = 8  # passes before the first exact step, doubled in each round
 COLUMNS_PER_PASS = 16  # a Cholesky factor of k columns costs as much as k / 16 passes
 ROUNDING_GAIN = 1e-24  # as a share of the largest gain from zero: a smaller gain of a coordinate is rounding
 GRADIENT_ROUNDING = 1e-12  # as a share of the largest gradient: one that exceeds l1 by less counts as equal to l1
-MAX_FACES = 10  # minima over one sign pattern after another, each dropping the coordinate whose sign changed
+MAX_FACES = 10  # minima over one sign pattern after another
+SIDE = 1e-150  # size of a coordinate of which only the sign is known yet; products with it do not vanish
 DIAGONAL_SHIFT = 1e-10  # share of the largest diagonal entry that is added where columns are dependent
 
 
@@ -135,27 +136,42 @@ def solve_quadratic_net(
     l1, l2 = (np.full(d, v) if np.ndim(v) == 0 else np.array(v, dtype=np.float64) for v in (l1, l2))
     order = np.arange(d) if order is None else order
     tolerance = ROUNDING_GAIN * largest_gain(quadratic.diagonal, q, l2)
-    slack = GRADIENT_ROUNDING * float(np.abs(q).max(initial=0.0))
 
-    def settled(x: Array, faces: int = MAX_FACES) -> tuple[Array, bool]:
-        exact = False
-        for _ in range(faces):
-            x, exact = _on_face(quadratic, l1, l2, x)
+    def drawn(x: Array) -> Array:
+        """The side to which each coordinate at zero is drawn by a gradient beyond its l1; 0 for all others."""
+        terms = max(float(np.abs(q).max(initial=0.0)), float((quadratic.diagonal * np.abs(x)).max(initial=0.0)))
+        g, edge = quadratic.pull(x) - l2 * x, l1 + GRADIENT_ROUNDING * terms
+        return np.where((x == 0) & ((g if positive else np.abs(g)) > edge), np.sign(g), 0.0)
+
+    def finish(x: Array) -> tuple[Array, bool]:
+        """The minimum, if few changes of signs lead to it: from each face all wrong ones go, or those drawn join.
+
+        Where F ends up is known only there, so that any other point is of no use.
+        """
+        v = x
+        for _ in range(MAX_FACES):
+            v, exact = _on_face(quadratic, l1, l2, v, all_at_once=True)
             if exact:
-                break
-        return x, exact and _is_held(quadratic.pull(x) - l2 * x, x, l1 + slack, positive)
+                sides = drawn(v)
+                if not sides.any():
+                    return v, True
+                v = v + SIDE * sides
+        return x, False
 
     for i in range(rounds):
         count = (FIRST_PASSES << i) + int(np.count_nonzero(x)) // COLUMNS_PER_PASS
         quadratic.passes(x, l1, l2, positive, order, tolerance, count)
-        x, done = settled(x, 1)
-        if done:
+        x, exact = _on_face(quadratic, l1, l2, x)
+        if exact and not drawn(x).any():
             return x
-    return semismooth_newton(quadratic.root(), q, l1, l2, x, positive=positive, finish=settled)
+    return semismooth_newton(quadratic.root(), q, l1, l2, x, positive=positive, finish=finish)
 
 
-def _on_face(quadratic: Quadratic, l1: Array, l2: Array, x: Array) -> tuple[Array, bool]:
-    """The minimum over the coordinates that are not zero, if no sign changes on the way; else where the first does."""
+def _on_face(quadratic: Quadratic, l1: Array, l2: Array, x: Array, *, all_at_once: bool = False) -> tuple[Array, bool]:
+    """The minimum over the coordinates that are not zero, if no sign changes on the way; else where the first does.
+
+    With `all_at_once` it is the minimum less all coordinates whose sign changes: fewer faces, but F may be larger.
+    """
     A = np.flatnonzero((x != 0) | ((l1 == 0) & (quadratic.diagonal + l2 > 0)))
     if not len(A):
         return x, True
@@ -177,16 +193,13 @@ def _on_face(quadratic: Quadratic, l1: Array, l2: Array, x: Array) -> tuple[Arra
     if not crossing.any():
         out[A] = u
         return out, True
+    if all_at_once:
+        out[A] = np.where(crossing, 0.0, u)
+        return out, False
     t = np.divide(v, v - u, out=np.ones_like(v), where=crossing)
     step = float(t.min())
     out[A] = np.where(crossing & (t == step), 0.0, v + step * (u - v))
     return out, False
-
-
-def _is_held(g: Array, x: Array, l1: Array, positive: bool) -> bool:
-    """Does no gradient of a coordinate at zero exceed its l1?"""
-    beyond = g > l1 if positive else np.abs(g) > l1
-    return not bool((beyond & (x == 0)).any())
 
 
 def row_lengths(x: Array) -> Array:

@@ -77,7 +77,8 @@ def semismooth_newton(
             s /= PROX_GROWTH**2  # the first was too large for its Newton steps to end
             continue
         exact, done = finish(new / unit[axis])
-        if done or (s == last and np.abs(new - x).max() <= LAST_STEP_SHARE * np.abs(new).max()):
+        level = here - there <= VALUE_ROUNDING * abs(here)
+        if done or (s == last and (level or np.abs(new - x).max() <= LAST_STEP_SHARE * np.abs(new).max())):
             break
         x, s, here = new, min(PROX_GROWTH * s, last), there
     return exact
