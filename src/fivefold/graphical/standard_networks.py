@@ -41,7 +41,7 @@ def naive_bayes_network(
 
 
 def hidden_markov_network(start: ArrayLike, transition: ArrayLike, emission: ArrayLike, steps: int) -> BayesianNetwork:
-    """A hidden Markov chain of so many steps, rows of `transition` and `emission` by the present state.
+    """A hidden Markov chain of this many steps, rows of `transition` and `emission` by the present state.
 
     States are z1, z2, ..., what is observed of them x1, x2, ...
 

@@ -61,7 +61,7 @@ class LinearChainCRF(SequenceLabeller):
     epsilon
         stop where no entry of the gradient is larger.
     period, delta
-        stop where the objective improved by less than this share of itself in so many steps.
+        stop where the objective improved by less than this share of itself in this many steps.
     decoding
         "sequence" predicts the likeliest sequence of labels, "hamming" the likeliest label of each position, which
         makes the expected number of wrong labels least.

@@ -31,7 +31,7 @@ from fivefold.inference.factors.factor import Factor
 
 MAX_BLOCK_STATES = 2**16  # joint states of a block: each is weighed at every draw
 MAX_LISTED_STATES = 1024  # joint states up to which the chain itself is looked at
-# A start is looked for with a cost per forbidden cell that rises, so many rounds at each
+# A start is looked for with a cost per forbidden cell that rises, this many rounds at each
 SEARCH_COSTS, SEARCH_ROUNDS = (1.0, 2.0, 4.0, 8.0), 200
 PIECE_DRAWS = 2_000_000  # of single variables, after which Ctrl-C is heard: about 0.2 s
 MAX_KEPT_NUMBERS = 2**28  # states that are kept of all chains: 1 GiB
@@ -150,7 +150,7 @@ def sample_graph(
 
 
 def _pieces(burn_in: int, thin: int, draws: int, rounds: int) -> Iterator[tuple[int, int, int]]:
-    """Rounds without a record, then the draws lo..hi, in pieces of about so many rounds; the same draws however cut."""
+    """Rounds without a record, then draws lo..hi, in pieces of about this many rounds; the same draws however cut."""
     yield from ((min(rounds, burn_in - done), 0, 0) for done in range(0, burn_in, rounds))
     step = max(1, rounds // thin)
     yield from ((thin - 1 if lo else 0, lo, min(lo + step, draws)) for lo in range(0, draws, step))

@@ -73,11 +73,11 @@ class MarkovChain:
         return len(self.transitions)
 
     def n_step(self, steps: int) -> Doubles:
-        """Probabilities of going from each state to each other in so many steps."""
+        """Probabilities of going from each state to each other in this many steps."""
         return np.linalg.matrix_power(self.transitions, steps)
 
     def distribution(self, start: ArrayLike, steps: int) -> Doubles:
-        """Probabilities of the states after so many steps, from a distribution at the start."""
+        """Probabilities of the states after this many steps, from a distribution at the start."""
         found: Doubles = self._start(start) @ self.n_step(steps)
         return found
 
@@ -155,7 +155,7 @@ class MarkovChain:
         return found
 
     def distance(self, steps: int) -> float:
-        """Total variation from the stationary distribution after so many steps, from the worst start."""
+        """Total variation from the stationary distribution after this many steps, from the worst start."""
         return float(0.5 * np.abs(self.n_step(steps) - self.stationary).sum(axis=1).max())
 
     def mixing_time(self, tol: float = 0.25) -> int:

@@ -128,7 +128,7 @@ def rejection_sampling(
     draws: int = 10_000,
     random_state: int | Rng | None = 0,
 ) -> RejectionSamples:
-    """Draws of a directed network that agree with the evidence, out of so many: a baseline, wasteful if it is rare."""
+    """Draws of a network that agree with the evidence, out of this many: a baseline, wasteful if it is rare."""
     states = likelihood_weighting(factors, cards, draws=draws, random_state=random_state).states
     kept = states[(states[:, list(evidence)] == list(evidence.values())).all(axis=1)]
     return RejectionSamples(kept, np.zeros(len(kept)), draws)

@@ -133,7 +133,7 @@ def order_of(order: Iterable[int], scopes: Iterable[Sequence[int]], cards: Cards
 
 
 def check_memory(order: Order, cells: int, memory: float = DEFAULT_MEMORY) -> None:
-    """Refuse, before anything is allocated, tables of so many cells if they need more bytes than `memory`."""
+    """Refuse, before anything is allocated, tables of this many cells if they need more bytes than `memory`."""
     if cells * BYTES_PER_CELL > memory:
         raise ValueError(
             f"Exact inference is too large here: the best order found has width {order.width}, its largest table has "

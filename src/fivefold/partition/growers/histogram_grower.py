@@ -152,9 +152,8 @@ class HistogramGrower:
             value=np.empty(0),
             out=np.empty(0),
         )
-        self.interaction_sets: Codes | None = (
-            None  # also where any column may be used; loops then have no code for them
-        )
+        # None where any column may be used: loops then have no code for them
+        self.interaction_sets: Codes | None = None
         if interaction_sets is not None or limits.column_share < 1.0:
             sets = np.zeros((0, d)) if interaction_sets is None else interaction_sets
             self.interaction_sets = np.ascontiguousarray(sets, dtype=np.uint8)

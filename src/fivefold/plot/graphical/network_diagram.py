@@ -43,7 +43,7 @@ def network(
     """Nodes and edges of a graph, or of a network.
 
     `highlighted` is a node whose Markov blanket is coloured; edges of `path` are thick; `observed` nodes are grey.
-    `plates` are labels, such as N, with the nodes that are repeated so many times. `places` moves nodes.
+    `plates` are labels, such as N, with the nodes that are repeated this many times. `places` moves nodes.
     """
     drawn = graph.graph if hasattr(graph, "graph") else graph
     if not isinstance(drawn, DirectedGraph | UndirectedGraph | PartiallyDirectedGraph):
