@@ -22,6 +22,11 @@ SAFE = {
     "grakel": "0.1.10",
     "rapidfuzz": "3.0",
     "libsvm-official": "3.35",
+    "hmmlearn": "0.3.3",  # the first for NumPy 2
+    "pykalman": "0.10",
+    "filterpy": "1.4.5",
+    "pyagrum": "2.0",
+    "python-crfsuite": "0.9.11",  # the first with wheels for Python 3.13
     "threadpoolctl": "3.5",  # as scikit-learn asks
     "typer": "0.26",  # the first that does not lean on Click's own version, whose changes broke it
     "rich": "13.8",  # as typer asks

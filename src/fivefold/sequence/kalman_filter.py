@@ -155,6 +155,7 @@ class KalmanFilter(Transformer):
             "Go back from the last state to let later observations correct earlier states.",
             "To learn, fit both linear equations to the smoothed states, and repeat.",
         ),
+        see_also=("GaussianHMM", "FactorialHMM", "BayesianRidge", "PCA"),
         source="Kalman (1960); Rauch, Tung & Striebel (1965); Shumway & Stoffer (1982)",
         variants=({"em_vars": "all", "n_dim_state": 2}, {"em_vars": "all", "n_dim_state": 6, "max_iter": 5}),
     )
