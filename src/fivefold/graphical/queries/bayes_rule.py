@@ -41,7 +41,8 @@ def bayes_rule(joint: Posterior, hypothesis: str, evidence: Evidence) -> BayesRu
         raise ValueError(f"{hypothesis!r} is the hypothesis, so its state cannot be evidence; leave it out of evidence")
     table = joint.marginal(hypothesis, *evidence).table
     prior = table.reshape(len(table), -1).sum(axis=1)
-    both = table[(slice(None), *codes.values())]
+    at: tuple[slice | int, ...] = (slice(None), *codes.values())
+    both = np.asarray(table[at])
     if not (total := float(both.sum())):
         raise ValueError(f"the evidence {assignment_text(evidence)} has probability zero in this table")
     likelihood = np.divide(both, prior, out=np.zeros_like(both), where=prior > 0)
