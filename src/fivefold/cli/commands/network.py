@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -21,7 +21,7 @@ from fivefold.cli.options import (
 
 if TYPE_CHECKING:
     from fivefold.graphical.bayesian_network import BayesianNetwork
-    from fivefold.graphical.discrete_model import DiscreteModel
+    from fivefold.graphical.discrete_model import DiscreteModel, Via
 
 NETWORK_ARGUMENT = Annotated[Path, typer.Argument(help="A network file: .bif, .xmlbif or .uai.")]
 
@@ -120,7 +120,7 @@ def query(
         names = tuple(ask or model.variables.nodes)
         if joint or via != "exact":
             groups = [names] if joint else [(name,) for name in names]
-            answers = [model.query(group, seen, unsure, via=via) for group in groups]  # type: ignore[arg-type]
+            answers = [model.query(group, seen, unsure, via=cast("Via", via)) for group in groups]  # others are refused
         else:
             every = model.marginals(seen, unsure)
             answers = [every[model.variables.nodes[model.variables.index(name)]] for name in names]

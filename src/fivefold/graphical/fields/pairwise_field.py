@@ -143,9 +143,9 @@ class PairwiseField:
         self._tables = [_logs(table, f"compatibility table {k}", logs) for k, table in enumerate(tables)]
 
     @classmethod
-    def chain(cls, evidence: ArrayLike | Sequence[ArrayLike], compatibility: Any) -> PairwiseField:
+    def chain(cls, evidence: Doubles | Sequence[ArrayLike], compatibility: Any) -> PairwiseField:
         """Variables in a row."""
-        n = len(evidence)  # type: ignore[arg-type]
+        n = len(evidence)
         return cls(evidence, np.stack([np.arange(n - 1), np.arange(1, n)], axis=1), compatibility)
 
     @classmethod

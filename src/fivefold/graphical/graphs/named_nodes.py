@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import Field, fields
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 Nodes: TypeAlias = str | Iterable[str]  # one name, or several
 Edge: TypeAlias = tuple[int, int]
@@ -15,8 +15,10 @@ Edge: TypeAlias = tuple[int, int]
 class StoredFields:
     """A dataclass of which files keep the fields, and nothing that was derived from them."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # of the classes below
+
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 class NamedNodes(StoredFields):

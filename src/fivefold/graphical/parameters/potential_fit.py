@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -116,7 +116,7 @@ def fit_potentials(
         return _diverged(form, codes, l2, max_iter, gibbs_steps, check_random_state(random_state))
     objectives = {"likelihood": NegativeLikelihood, "pseudo_likelihood": NegativePseudoLikelihood}
     if method not in objectives:
-        raise ValueError(f"method must be one of {', '.join(Method.__args__)}; got {method!r}")  # type: ignore[attr-defined]
+        raise ValueError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
     objective = objectives[method](form, rows, w, l2)
     found = minimise(objective, np.zeros(len(form.counts(rows, w))), LBFGS(), tol=tol, max_iter=max_iter)
     penalty = l2 / 2 * float(found.x @ found.x)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Posterior:
         """The probability of a state, of a tuple of states in the order of the variables, or of named states."""
         names = self.variables.nodes
         if not isinstance(states, Mapping):
-            several = (states,) if len(names) == 1 else tuple(states)  # type: ignore[arg-type]
+            several = (states,) if len(names) == 1 else tuple(cast("Iterable[State]", states))
             states = dict(zip(names, several, strict=True))
         codes = self.variables.codes_of(states)
         return float(self.table[tuple(codes.get(i, slice(None)) for i in range(len(names)))].sum())

@@ -15,7 +15,7 @@ Aji & McEliece (2000), The generalized distributive law.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -123,22 +123,18 @@ class TopK(Semiring):
     k: int
     logs: bool = False
     value_axes: int = 1
+    value_size: int = field(init=False)
+    zero: float = field(init=False)
+    one: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        zero, one = (-np.inf, 0.0) if self.logs else (0.0, 1.0)
+        for name, value in {"value_size": self.k, "zero": zero, "one": one}.items():
+            object.__setattr__(self, name, value)
 
     @property
     def name(self) -> str:
         return f"top-{self.k}"
-
-    @property
-    def value_size(self) -> int:  # type: ignore[override]
-        return self.k
-
-    @property
-    def zero(self) -> float:  # type: ignore[override]
-        return -np.inf if self.logs else 0.0
-
-    @property
-    def one(self) -> float:  # type: ignore[override]
-        return 0.0 if self.logs else 1.0
 
     def lift(self, table: Values, configurations: int = 1) -> Values:
         lifted = np.full((*table.shape, self.k), self.zero)
