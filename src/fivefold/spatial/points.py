@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from fivefold.core.parallel import BLOCK_ROWS, MIN_PART_ROWS, map_parts, scratch
+from fivefold.core.parallel import BLOCK_ROWS, MIN_PART_ROWS, map_parts
 from fivefold.core.types import Codes, Doubles, Indices, Matrix, Table, Vector, Weights
 from fivefold.spatial.row_loops import (
     EQUAL_ROWS_RATIO,
@@ -20,6 +20,8 @@ from fivefold.spatial.row_loops import (
     Rows,
     SparseRows,
     multiple_of_four,
+    project_rows,
+    sums_about,
 )
 
 DIRECTION_SEED = 20_07  # seed of the direction along which rows are put in order
@@ -95,8 +97,12 @@ class Points(WeightedPoints):
         X = np.ascontiguousarray(X)
         n, d = X.shape
         pilot = X[:BLOCK_ROWS].sum(axis=0, dtype=np.float64) / min(n, BLOCK_ROWS)
-        sums = map_parts(lambda lo, hi: _sums(X, w, pilot, lo, hi), n, rows=rows_per_part(d))
-        firsts, seconds = zip(*sums, strict=True)
+
+        def part(lo: int, hi: int) -> tuple[Vector, float]:
+            first = np.zeros(d)
+            return first, float(sums_about(X, w, pilot, lo, hi, first))
+
+        firsts, seconds = zip(*map_parts(part, n, rows=rows_per_part(d)), strict=True)
         total = w.sum()
         shift = (firsts[0] if len(firsts) == 1 else np.sum(firsts, axis=0)) / total
         mean = pilot + shift
@@ -119,13 +125,12 @@ class Points(WeightedPoints):
         direction = fixed_direction(self.width)
         if isinstance(self.rows, SparseRows):
             return np.asarray(self.table @ direction).ravel()
-        X, out = self.table, np.empty(self.n)
-
-        def part(lo: int, hi: int) -> None:
-            for a, b in cache_blocks(lo, hi, self.width):
-                out[a:b] = np.subtract(X[a:b], self.origin, out=scratch("keys", b - a, self.width)) @ direction
-
-        map_parts(part, self.n, rows=rows_per_part(self.width))
+        out = np.empty(self.n)
+        map_parts(
+            lambda lo, hi: project_rows(self.table, self.origin, direction, lo, hi, out),
+            self.n,
+            rows=rows_per_part(self.width),
+        )
         return out
 
     @cached_property
@@ -199,16 +204,6 @@ def squared_norms(Z: Table) -> Vector:
     if isinstance(Z, np.ndarray):
         return np.einsum("ij,ij->i", Z, Z)
     return np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
-
-
-def _sums(X: Matrix, w: Weights, origin: Vector, lo: int, hi: int) -> tuple[Vector, float]:
-    """Sums of w (x - origin) and of w |x - origin|^2 over rows lo..hi."""
-    first, second = np.zeros(X.shape[1]), 0.0
-    for a, b in cache_blocks(lo, hi, X.shape[1]):
-        Z = np.subtract(X[a:b], origin, out=scratch("sums", b - a, X.shape[1]))
-        first += w[a:b] @ Z
-        second += float(w[a:b] @ squared_norms(Z))
-    return first, second
 
 
 @lru_cache(maxsize=32)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from fivefold.core.compilation.jit import FAST, generic, jit
+from fivefold.core.compilation.jit import FAST, FAST_WITH_NAN, generic, jit
 from fivefold.core.types import Array, Indices, Matrix, Vector
 
 ROW_LANES = 64  # rows in a block: a whole number of vector registers in either precision
@@ -254,6 +254,30 @@ def _(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
 @try_seeds.rule(SparseRows)
 def _(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
     _seed_trial_sparse(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential)
+
+
+@jit(fastmath=FAST_WITH_NAN, error_model="numpy")
+def sums_about(X, w, origin, lo, hi, first):
+    """Add w (x - origin) of the rows lo..hi to `first`; returns the sum of w |x - origin|^2."""
+    second = 0.0
+    for i in range(hi - lo):
+        v, s = w[lo + i], 0.0
+        for j in range(X.shape[1]):
+            z = X[lo + i, j] - origin[j]
+            first[j] += v * z
+            s += z * z
+        second += v * s
+    return second
+
+
+@jit(fastmath=FAST_WITH_NAN, error_model="numpy")
+def project_rows(X, origin, direction, lo, hi, out):
+    """out = (x - origin).direction for the rows lo..hi; equal rows have equal numbers."""
+    for i in range(hi - lo):
+        s = 0.0
+        for j in range(X.shape[1]):
+            s += (X[lo + i, j] - origin[j]) * direction[j]
+        out[lo + i] = s
 
 
 def multiple_of_four(d: int) -> int:

@@ -31,9 +31,9 @@ def draw_rows(order: Indices, mass: Weights, uniforms: Vector) -> Indices:
     return draw_from_runs(order, runs, uniforms)
 
 
-def draw_from_runs(order: Indices, runs: Matrix, uniforms: Vector) -> Indices:
-    """The same from the masses along the order, (runs, RUN_LENGTH), padded with zeros."""
-    n, sums = len(order), runs.sum(axis=1)
+def draw_from_runs(order: Indices, runs: Matrix, uniforms: Vector, sums: Vector | None = None) -> Indices:
+    """The same from the masses along the order, (runs, RUN_LENGTH), padded with zeros, and their sums if known."""
+    n, sums = len(order), runs.sum(axis=1) if sums is None else sums
     ends = np.cumsum(sums)
     target = np.asarray(uniforms) * ends[-1]
     run = np.minimum(np.searchsorted(ends, target, side="right"), len(runs) - 1)

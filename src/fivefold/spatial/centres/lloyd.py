@@ -23,7 +23,7 @@ from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.numerics.arrays import is_tensor
-from fivefold.core.parallel import BLOCK_ROWS, row_parts, run_team, team_size
+from fivefold.core.parallel import BLOCK_ROWS, aligned, row_parts, run_team, team_size, whole_lines
 from fivefold.core.types import Codes, Indices, Matrix, Table, Vector, Weights
 from fivefold.spatial.centres.lloyd_loops import (
     ASSIGN,
@@ -130,13 +130,15 @@ class ClusterAssignment:
         dtype = book.code.dtype.type
         if dtype not in self.scratch:
             longest = int(np.diff(self.ends).max())
-            found = [np.empty((self.team_size, -(-longest // ROW_LANES), ROW_LANES), dtype) for _ in range(4)]
+            found = [aligned((self.team_size, -(-longest // ROW_LANES), ROW_LANES), dtype) for _ in range(4)]
+            Z = aligned((self.team_size, book.code.shape[1], ROW_LANES), dtype)
+            Z[:] = 0.0
             self.scratch[dtype] = (
-                np.empty((self.team_size, longest + 1), np.int64),
+                aligned((self.team_size, whole_lines(longest + 1, np.int64)), np.int64),
                 *found,
-                np.zeros((self.team_size, book.code.shape[1], ROW_LANES), dtype),
-                np.empty((self.team_size, max(ROW_LANES, len(book.half))), dtype),
-                np.empty((self.team_size, ROW_LANES), dtype),
+                Z,
+                aligned((self.team_size, whole_lines(max(ROW_LANES, len(book.half)), dtype)), dtype),
+                aligned((self.team_size, ROW_LANES), dtype),
             )
         state = AssignmentPass(
             self.points.rows, self.points.w, self.ends, C, book.norms, gap, move, top, float(book.norms.max()),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivefold.core.parallel import BLOCK_ROWS, row_parts, run_team, team_size
+from fivefold.core.parallel import BLOCK_ROWS, aligned, row_parts, run_team, team_size, whole_lines
 from fivefold.core.types import Array, Indices, Rng, Table, Weights
 from fivefold.spatial.centres.seeding_loops import SeedTrial, add_best_seed
 from fivefold.spatial.centres.tensor_seeding import tensor_distinct_seeds, tensor_plusplus_seeds
@@ -61,12 +61,14 @@ class _SeedTrials:
 
     def __init__(self, points: Points, order: Indices, n_trials: int) -> None:
         n, d, blocks = points.n, points.width, -(-points.n // ROW_LANES)
-        self.points = points
+        self.points, self.total = points, 0.0  # `total`: of weight times squared distance
         cut = row_parts(n, BLOCK_ROWS)
         self.team_size = min(len(cut), team_size(n * n_trials * d * SECONDS_PER_DIFFERENCE))
         w = np.zeros((blocks, ROW_LANES))
         w.reshape(-1)[:n] = points.w
         book = points.codebook(np.zeros((1, d)), np.float64)
+        Z = aligned((self.team_size, book.code.shape[1], ROW_LANES))
+        Z[:] = 0.0
         self.state = SeedTrial(
             rows=points.rows,
             ends=np.array([0, *(-(-hi // ROW_LANES) for _, hi in cut)]),
@@ -76,22 +78,27 @@ class _SeedTrials:
             after=np.zeros((n_trials, blocks, ROW_LANES)),
             mass=np.empty(n),
             arranged=np.zeros(-(-n // RUN_LENGTH) * RUN_LENGTH),
+            run_sums=np.empty(-(-n // RUN_LENGTH)),
             C=book.code,
             norms=book.norms,
-            potential=np.empty((len(cut), n_trials)),
-            Z=np.zeros((self.team_size, book.code.shape[1], ROW_LANES)),
-            acc=np.empty((self.team_size, max(ROW_LANES, n_trials))),
+            potential=aligned((len(cut), whole_lines(n_trials))),
+            Z=Z,
+            acc=aligned((self.team_size, whole_lines(max(ROW_LANES, n_trials)))),
             best=np.zeros(1, dtype=np.int64),
         )
 
     def draw(self, uniforms: Array) -> Indices:
         """Rows at these quantiles of weight times squared distance; of weight where all distances are zero."""
         order, runs = self.state.order, self.state.arranged.reshape(-1, RUN_LENGTH)
-        return draw_from_runs(order, runs, uniforms) if runs.any() else draw_rows(order, self.points.w, uniforms)
+        if self.total > 0:
+            return draw_from_runs(order, runs, uniforms, self.state.run_sums)
+        return draw_rows(order, self.points.w, uniforms)
 
     def add_best(self, tried: Indices) -> int:
         """Make a seed of the row, of those tried, that leaves the points nearest to their seeds; return it."""
         points = self.points
         book = points.codebook(points.centred_rows(tried), np.float64)
         state = self.state._replace(C=book.code, norms=book.norms)
-        return int(tried[run_team(add_best_seed, state, size=self.team_size)])
+        best = run_team(add_best_seed, state, size=self.team_size)
+        self.total = float(state.potential[0, best])
+        return int(tried[best])

@@ -14,6 +14,7 @@ from fivefold.core.compilation.jit import jit
 from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.core.types import Doubles, Indices, Matrix, Vector
 from fivefold.spatial.row_loops import ROW_LANES, Rows, try_seeds
+from fivefold.spatial.row_sampling import RUN_LENGTH
 
 TIE_TOLERANCE = 1e-12  # seeds whose sums differ by no more than this share are equally good: the first drawn is taken
 TRY, KEEP, ARRANGE = range(3)  # kinds of tasks, on parts of the rows; ARRANGE: on parts of their order
@@ -29,10 +30,11 @@ class SeedTrial(NamedTuple):
     nearest: Doubles  # (blocks, ROW_LANES): squared distance to the nearest seed so far
     after: Doubles  # (trials, blocks, ROW_LANES): and with each row tried
     mass: Vector  # (n,): weight times squared distance,
-    arranged: Vector  # (n or more,): along the order
+    arranged: Vector  # (n or more,): along the order,
+    run_sums: Vector  # (runs,): and its sums by run
     C: Matrix  # the rows tried, as in Codebook
     norms: Vector  # (trials,)
-    potential: Doubles  # (parts, trials): sums of each part
+    potential: Doubles  # (parts, trials or more): sums of each part
     Z: Doubles  # (threads, d, ROW_LANES): scratch
     acc: Doubles  # (threads, ROW_LANES or trials): scratch
     best: Indices  # (1,) int64: which of the rows tried is kept
@@ -75,5 +77,9 @@ def _task(state, kind, i, rank):
             nearest[r] = after[r]
             mass[r] = w[r] * after[r]
     else:
-        for at in range(lo, hi):
-            state.arranged[at] = state.mass[state.order[at]]
+        for run in range(lo // RUN_LENGTH, (hi + RUN_LENGTH - 1) // RUN_LENGTH):  # parts are cut at ends of runs
+            total = 0.0
+            for at in range(run * RUN_LENGTH, min((run + 1) * RUN_LENGTH, hi)):
+                state.arranged[at] = state.mass[state.order[at]]
+                total += state.arranged[at]
+            state.run_sums[run] = total

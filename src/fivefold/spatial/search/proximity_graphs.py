@@ -1,0 +1,56 @@
+"""Graphs of neighbours: an edge from each row to its k nearest, or to all within a radius; undirected forms.
+
+either     i and j are joined if one is a neighbour of the other
+mutual     if each is a neighbour of the other
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from fivefold.core.types import Codes, Indices, Sparse
+from fivefold.spatial.search.neighbor_index import NeighborIndex
+
+Joined = Literal["directed", "either", "mutual"]
+
+
+def nearest_graph(index: NeighborIndex, k: int, joined: Joined = "directed") -> Sparse:
+    """Distances of each row to its k nearest others, as a CSR matrix (n, n); a stored zero is an edge too."""
+    distances, rows = index.query(None, k)
+    ends: Indices = np.arange(0, len(rows) * k + 1, k)
+    return join_both_ways(csr_matrix((distances.ravel(), rows.ravel(), ends), shape=(index.n, index.n)), joined)
+
+
+def radius_graph(index: NeighborIndex, radius: float) -> Sparse:
+    """Distances of each row to all others within a radius, which is an undirected graph, as a CSR matrix (n, n)."""
+    return index.query_radius(None, radius).matrix(index.n)
+
+
+def join_both_ways(graph: Sparse, joined: Joined) -> Sparse:
+    """A graph whose edges go both ways, where either of two rows, or both, chose the other."""
+    if joined == "directed":
+        return graph
+    n = graph.shape[0]
+    of = np.repeat(np.arange(n), np.diff(graph.indptr))
+    i, j = np.concatenate([of, graph.indices]), np.concatenate([graph.indices, of])
+    keys, first, count = np.unique(i.astype(np.int64) * n + j, return_index=True, return_counts=True)
+    kept = first if joined == "either" else first[count == 2]
+    keys = keys if joined == "either" else keys[count == 2]
+    lengths = np.concatenate([graph.data, graph.data])[kept]
+    ends = np.searchsorted(keys, np.arange(n + 1) * n)
+    return csr_matrix((lengths, keys % n, ends), shape=graph.shape)
+
+
+def components(graph: Sparse) -> Codes:
+    """The connected component of each row (n,), numbered in the order of their first rows."""
+    # stored zeros are edges too, and must not look like none
+    edges = csr_matrix((np.ones(len(graph.data)), graph.indices, graph.indptr), shape=graph.shape)
+    _, labels = connected_components(edges, directed=False)
+    first, place = np.unique(labels, return_index=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(place, kind="stable")] = np.arange(len(first))
+    return rank[labels]
