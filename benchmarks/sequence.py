@@ -1,6 +1,7 @@
 """Sequences: Kalman filters beside pykalman and filterpy, hidden Markov models beside hmmlearn."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -104,10 +105,24 @@ def started(rng, **emissions):
 
 def hmmlearn():
     try:
-        from hmmlearn import hmm
+        from hmmlearn import hmm, vhmm
     except ImportError as error:
         raise Absent("hmmlearn is not installed") from error
-    return hmm
+    return SimpleNamespace(**vars(hmm), VariationalCategoricalHMM=vhmm.VariationalCategoricalHMM)
+
+
+def posteriors(n):
+    """Sequences of symbols, and priors and posteriors to start from."""
+    table, scale = symbols(n), n / STATES
+    given = {
+        "startprob_prior_": np.full(STATES, 1 / STATES),
+        "startprob_posterior_": table.given["startprob_"] * max(n // STEPS, 1),
+        "transmat_prior_": np.full((STATES, STATES), 1 / STATES),
+        "transmat_posterior_": table.given["transmat_"] * scale,
+        "emissionprob_prior_": np.full((STATES, SYMBOLS), 1 / SYMBOLS),
+        "emissionprob_posterior_": table.given["emissionprob_"] * scale,
+    }
+    return Data(table.X, None, given)
 
 
 def hmm_case(name, data, rows, task, bar, note, settings=None):
@@ -169,6 +184,7 @@ CASES = (
     ),
     hmm_case("CategoricalHMM", symbols, 100_000, decode_hmm, 2, NOTE),
     hmm_case("CategoricalHMM", symbols, 100_000, posteriors_hmm, 5, NOTE),
+    hmm_case("VariationalCategoricalHMM", posteriors, 100_000, fit_hmm, 10, f"{NOTE}, 5 steps of variational Bayes"),
     hmm_case("GaussianHMM", regimes, 100_000, fit_hmm, 10, f"{NOTE}, 5 steps of EM, diagonal"),
     hmm_case("GaussianHMM", regimes, 100_000, decode_hmm, 2, NOTE),
     hmm_case("GaussianHMM", regimes, 150, fit_hmm, 1, "10 states, 150 steps, 5 steps of EM"),

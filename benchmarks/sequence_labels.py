@@ -26,9 +26,9 @@ def texts(n, K=20, words=3000, seed=0):
             ]
         )
         y.append([f"t{k}" for k in tags])
-    sequences = np.empty(n, dtype=object)
-    sequences[:] = X
-    return Data(sequences, y)
+    sequences, labels = np.empty(n, dtype=object), np.empty(n, dtype=object)
+    sequences[:], labels[:] = X, y
+    return Data(sequences, labels)
 
 
 def crfsuite(**settings):

@@ -19,11 +19,21 @@ SETTINGS = {  # c1, c2, whether features that the rows do not have count too
     "lasso, every feature": (1.0, 0.0, True),
 }
 TAGGED = 10  # sentences whose marginals are kept
+ONLINE = {  # algorithm and its settings by CRFsuite's names, on all sentences as one: CRFsuite visits several at random
+    "averaged perceptron": ("ap", {}),
+    "passive aggressive": ("pa", {"type": 0}),
+    "passive aggressive, short steps": ("pa", {"type": 1, "c": 0.003, "averaging": False}),
+    "passive aggressive, squared slack": ("pa", {"type": 2, "c": 0.01}),
+    "passive aggressive, one margin": ("pa", {"type": 1, "error_sensitive": False}),
+    "arow": ("arow", {}),
+    "arow, slow": ("arow", {"variance": 0.3, "gamma": 2.5}),
+}
+PASSES = 7  # over the one sequence
 
 
-def recorded(name):
+def recorded(name, part="settings"):
     """The figures at one setting."""
-    return json.loads(PATH.read_text())["settings"][name]
+    return json.loads(PATH.read_text())[part][name]
 
 
 def figures(setting):
@@ -60,9 +70,50 @@ def figures(setting):
     }
 
 
+def as_one(X, y):
+    """All sequences, one after the other, as a single one."""
+    return [[position for positions in X for position in positions]], [[label for labels in y for label in labels]]
+
+
+def online_figures(algorithm, options):
+    """The weights after some passes over one sequence, in six decimals as CRFsuite dumps them, and the last loss."""
+    import pycrfsuite
+    from methods.test_linear_chain_crf import sentences
+
+    trainer = pycrfsuite.Trainer(algorithm, verbose=False)
+    trainer.set_params({**options, "max_iterations": PASSES})
+    for positions, labels in zip(*as_one(*sentences(40)), strict=True):
+        trainer.append(positions, labels)
+    with TemporaryDirectory() as folder:
+        trainer.train(str(Path(folder) / "model"))
+        tagger = pycrfsuite.Tagger()
+        tagger.open(str(Path(folder) / "model"))
+        found = tagger.info()
+        tagger.close()
+    return {
+        "loss": trainer.logparser.last_iteration["loss"],
+        "state_features": [[*key, weight] for key, weight in sorted(found.state_features.items())],
+        "transitions": [[*key, weight] for key, weight in sorted(found.transitions.items())],
+    }
+
+
+def l2sgd_loss():
+    """The loss that stochastic gradient descent ends with, at c2 = 1."""
+    import pycrfsuite
+    from methods.test_linear_chain_crf import sentences
+
+    trainer = pycrfsuite.Trainer("l2sgd", verbose=False)
+    for positions, labels in zip(*sentences(40), strict=True):
+        trainer.append(positions, labels)
+    with TemporaryDirectory() as folder:
+        trainer.train(str(Path(folder) / "model"))
+    return trainer.logparser.last_iteration["loss"]
+
+
 def main():
     found = {name: figures(setting) for name, setting in SETTINGS.items()}
     made = {"made_by": f"python-crfsuite {version('python-crfsuite')}", "command": COMMAND, "settings": found}
+    made |= {"online": {name: online_figures(*setting) for name, setting in ONLINE.items()}, "l2sgd": l2sgd_loss()}
     PATH.write_text(json.dumps(made, separators=(",", ":")) + "\n")
 
 

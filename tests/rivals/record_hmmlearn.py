@@ -29,6 +29,7 @@ KINDS = ("spherical", "diag", "full", "tied")
 PARAMS = ("stmc", "mc", "m")
 PRIORS = {"flat": {}, "priors": {"means_prior": 1.0, "means_weight": 2.0, "covars_weight": 6.0}}
 MIXTURE_KINDS = ("diag", "full", "tied")
+VARIATIONAL = ("VariationalCategoricalHMM", "VariationalGaussianHMM")
 STEP = 7  # one in this many rows of probabilities is kept: rows come in blocks of ten
 DIGITS = 14  # significant ones
 
@@ -83,6 +84,30 @@ def mixture(module, kind):
     return model, X
 
 
+def variational_symbols(module):
+    """A variational model of symbols after eight steps from a seed, its rows and their lengths."""
+    X, lengths = np.random.RandomState(4).randint(4, size=(60, 1)), [25, 20, 15]
+    return module.VariationalCategoricalHMM(3, random_state=0, n_iter=8, tol=0.0).fit(X, lengths), X, lengths
+
+
+def variational_rows(module, kind):
+    """A variational model of numbers after six steps from a given start, its rows and their lengths."""
+    rng = np.random.RandomState(5)
+    X, lengths = np.repeat(3 * rng.normal(size=(12, 2)), 5, axis=0) + rng.normal(size=(60, 2)), [25, 20, 15]
+    model = module.VariationalGaussianHMM(2, kind, init_params="", n_iter=6, tol=0.0)
+    model.startprob_prior_, model.startprob_posterior_ = np.full(2, 0.5), np.array([2.0, 1.0])
+    model.transmat_prior_, model.transmat_posterior_ = np.full((2, 2), 0.5), np.array([[20.0, 10.0], [12.0, 18.0]])
+    model.means_prior_, model.means_posterior_ = np.zeros((2, 2)), X[[0, 30]]
+    model.beta_prior_, model.beta_posterior_ = np.full(2, 1.5), np.array([30.0, 30.0])
+    tied = kind == "tied"
+    model.dof_prior_, model.dof_posterior_ = (2.5, 60.0) if tied else (np.full(2, 2.5), np.array([35.0, 25.0]))
+    unit = {"spherical": np.ones(2), "diag": np.ones((2, 2)), "full": np.tile(np.eye(2), (2, 1, 1))}.get(
+        kind, np.eye(2)
+    )
+    model.scale_prior_, model.scale_posterior_ = 0.1 * unit, 40.0 * unit
+    return model.fit(X, lengths), X, lengths
+
+
 def parameters(model):
     """Kind and default of each parameter of a constructor, in their order."""
     given = signature(model).parameters.items()
@@ -130,9 +155,23 @@ def mixture_figures(hmm):
     return found
 
 
-def names(hmm):
+def variational_figures(vhmm):
+    """Priors and posteriors, lower bounds and likelihoods."""
+    found = {}
+    for case in ("symbols", *KINDS):
+        model, X, lengths = variational_symbols(vhmm) if case == "symbols" else variational_rows(vhmm, case)
+        own = [name for name in vars(model) if name.endswith(("_prior_", "_posterior_"))]
+        found[case] = {
+            "parts": {name: np.asarray(getattr(model, name), dtype=float) for name in own},
+            "history": list(model.monitor_.history),
+            "score": model.score(X, lengths),
+        }
+    return found
+
+
+def names(hmm, vhmm):
     """Parameters of constructors, and public names."""
-    models = {name: getattr(hmm, name) for name in MODELS}
+    models = {name: getattr(hmm if name in MODELS else vhmm, name) for name in (*MODELS, *VARIATIONAL)}
     return {
         name: {"parameters": parameters(model), "public": [method for method in dir(model) if method[0] != "_"]}
         for name, model in models.items()
@@ -144,12 +183,12 @@ def rounded(value):
     if isinstance(value, dict):
         return {key: rounded(inner) for key, inner in value.items()}
     if isinstance(value, (list, np.ndarray)):
-        return [rounded(inner) for inner in value]
+        return [rounded(inner) for inner in value] if np.ndim(value) else rounded(float(value))
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def main():
-    from hmmlearn import hmm
+    from hmmlearn import hmm, vhmm
 
     logging.disable(logging.WARNING)
     found = {
@@ -157,7 +196,8 @@ def main():
         "counts": counts_figures(hmm),
         "gaussian": gaussian_figures(hmm),
         "mixture": mixture_figures(hmm),
-        "names": names(hmm),
+        "variational": variational_figures(vhmm),
+        "names": names(hmm, vhmm),
     }
     PATH.write_text(json.dumps(rounded(found), separators=(",", ":")) + "\n")
 

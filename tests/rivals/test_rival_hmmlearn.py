@@ -13,11 +13,14 @@ from rivals.record_hmmlearn import (
     PARAMS,
     PRIORS,
     STEP,
+    VARIATIONAL,
     counts,
     gaussian,
     mixture,
     parameters,
     recorded,
+    variational_rows,
+    variational_symbols,
 )
 
 from fivefold import sequence
@@ -61,7 +64,17 @@ def test_mixtures_of_states_score_and_decode_alike(kind):
     np.testing.assert_array_equal(ours.predict(X), [int(state) for state in theirs["states"]])
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("case", ["symbols", *KINDS])
+def test_posteriors_of_variational_models_are_equal_from_the_same_start(case):
+    theirs = recorded("variational")[case]
+    ours, X, lengths = variational_symbols(sequence) if case == "symbols" else variational_rows(sequence, case)
+    assert_equal_parts(ours, theirs, rtol=1e-9, atol=1e-9)
+    assert ours.score(X, lengths) == pytest.approx(theirs["score"])
+    constant = 0.0 if case == "symbols" else X.size / 2 * np.log(2 * np.pi)  # hmmlearn leaves it out of the bound
+    np.testing.assert_allclose(np.asarray(ours.monitor_.history) + constant, theirs["history"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [*MODELS, *VARIATIONAL])
 def test_constructors_and_public_names_are_hmmlearns(name):
     theirs, model = recorded("names")[name], getattr(sequence, name)
     assert parameters(model)[: len(theirs["parameters"])] == theirs["parameters"]

@@ -21,3 +21,5 @@ from fivefold.sequence.structured_states.explicit_durations import explicit_dura
 from fivefold.sequence.structured_states.hierarchical_states import HierarchicalStates as HierarchicalStates
 from fivefold.sequence.structured_states.state_chain import StateChain as StateChain
 from fivefold.sequence.structured_svm import StructuredSVM as StructuredSVM
+from fivefold.sequence.variational_categorical_hmm import VariationalCategoricalHMM as VariationalCategoricalHMM
+from fivefold.sequence.variational_gaussian_hmm import VariationalGaussianHMM as VariationalGaussianHMM

@@ -15,23 +15,21 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Rng, Table, Weights
+from fivefold.core.types import Array, Codes, Rng, Weights
 from fivefold.distributions.categorical import Categorical, CategoricalMembers
 from fivefold.sequence.hidden_markov.base import BaseHMM, HMMParameter, Parts, pseudo_counts
 from fivefold.sequence.hidden_markov.emissions import CategoricalEmission
 from fivefold.sequence.hidden_markov.hmm import SequenceBatch
 from fivefold.sequence.hidden_markov.initial_states import renumbered
-
-MAX_SYMBOL = 1_000_000  # a larger number was surely not meant as a code, and its table would fill the memory
+from fivefold.sequence.hidden_markov.symbols import SymbolMixin
 
 # Parameters of a Dirichlet or another prior: a number, or one per entry
 Prior = Annotated[float, Range(0)] | list[Any] | tuple[Any, ...] | np.ndarray[Any, Any]
 
 
-class CategoricalHMM(BaseHMM):
+class CategoricalHMM(SymbolMixin, BaseHMM):
     """Hidden Markov model of symbols: codes 0, 1, ... or categories.
 
     Parameters
@@ -96,16 +94,6 @@ class CategoricalHMM(BaseHMM):
     parts: ClassVar[Mapping[str, str]] = {"s": "startprob_", "t": "transmat_", "e": "emissionprob_"}
     emissionprob_ = HMMParameter("emission.members.probability")
 
-    def _levels(self, parts: Parts, d: int) -> tuple[int, ...]:
-        """The number of symbols of each column."""
-        if "levels_" in vars(self) and len(vars(self)["levels_"]) == d:
-            return tuple(vars(self)["levels_"])
-        found = np.asarray(parts["emissionprob_"])
-        return (int(found.shape[-1]),) if found.ndim == 2 else (0,)
-
-    def _width(self, parts: Parts, X: Table | None) -> int:
-        return len(vars(self).get("levels_", (0,))) if X is None else int(X.shape[1])
-
     def _emission(self, parts: Parts, d: int) -> CategoricalEmission:
         levels = self._levels(parts, d)
         p = np.asarray(parts["emissionprob_"], dtype=np.float64)
@@ -130,47 +118,3 @@ class CategoricalHMM(BaseHMM):
 
     def _initial_states(self, batch: SequenceBatch, w: Weights, rng: Rng) -> Codes:
         return renumbered(rng.randint(self.n_components, size=len(batch)), batch.allowed, self.n_components)
-
-    def _prepared(self, X: Table, fitting: bool) -> Codes:
-        name = type(self).__name__
-        missing = np.isnan(X)
-        codes = np.trunc(np.where(missing, 0.0, X))
-        if (broken := (codes != X) & ~missing).any():
-            j = int(broken.any(axis=0).argmax())
-            warn(
-                f"{name}: column {j} holds {X[broken[:, j].argmax(), j]:g}; symbols are codes 0, 1, ..., so fractions "
-                "are cut off. Bin the column first, or let GaussianHMM take it as a number"
-            )
-        if codes.max() > MAX_SYMBOL:
-            raise ValueError(f"{name}: the code {codes.max():g} is too large for a symbol: number them 0, 1, ...")
-        if fitting:
-            self._learn_levels(codes)
-        levels = np.asarray(vars(self)["levels_"] if "levels_" in vars(self) else [self._emission_width()])
-        if X.shape[1] != len(levels):
-            raise ValueError(f"{name}: X must have {len(levels)} columns of symbols; it has {X.shape[1]}")
-        if (unknown := (codes >= levels)).any():
-            j = int(unknown.any(axis=0).argmax())
-            raise ValueError(
-                f"{name}: row {int(unknown[:, j].argmax())} holds the symbol {codes[:, j].max():g}, and the model "
-                f"knows those from 0 to {levels[j] - 1}. Fit with n_features={int(codes[:, j].max()) + 1} or more"
-            )
-        return np.ascontiguousarray(np.where(missing, levels, codes), dtype=np.int64)
-
-    def _emission_width(self) -> int:
-        return int(self.emissionprob_.shape[1])
-
-    def _learn_levels(self, codes: Array) -> None:
-        """Remember how many symbols each column has."""
-        known = vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
-        found = [max(int(m) + 1, len(known.get(j, ()))) for j, m in enumerate(codes.max(axis=0))]
-        given = vars(self).get("emissionprob_")
-        if self.n_features is not None:
-            if max(found) > self.n_features:
-                raise ValueError(
-                    f"{type(self).__name__}: the largest symbol is {max(found) - 1}, but n_features={self.n_features} "
-                    f"allows those from 0 to {self.n_features - 1}"
-                )
-            found = [self.n_features] * len(found)
-        elif given is not None and "e" not in self.init_params and len(found) == 1:
-            found = [max(found[0], int(np.shape(given)[-1]))]
-        vars(self)["levels_"] = found

@@ -23,7 +23,7 @@ from fivefold.sequence.categorical_hmm import Prior
 from fivefold.sequence.hidden_markov.base import BaseHMM, HMMParameter, Parts
 from fivefold.sequence.hidden_markov.emissions import GaussianEmission, gaussian_members
 from fivefold.sequence.hidden_markov.hmm import SequenceBatch
-from fivefold.sequence.hidden_markov.initial_states import filled, kmeans_clusters
+from fivefold.sequence.hidden_markov.initial_states import filled, kmeans_clusters, overall_covariance
 
 # The structure of each covariance type, and the shape of its parameters: letters K and d
 COVARIANCES = {
@@ -43,7 +43,7 @@ class CovarianceParameter(HMMParameter):
             return self
         found, asked = np.asarray(super().__get__(estimator)), estimator
         assert isinstance(asked, GaussianHMM)
-        return _as_matrices(found, asked.covariance_type, asked._n_emissions, asked.n_features)
+        return as_matrices(found, asked.covariance_type, asked._n_emissions, asked.n_features)
 
     def __set__(self, estimator: object, value: object) -> None:
         assert isinstance(estimator, GaussianHMM)
@@ -200,22 +200,8 @@ class GaussianHMM(BaseHMM):
         if "m" in missing:
             found["means_"] = kmeans_clusters(X, w, K, rng).centres
         if "c" in missing:
-            found["covars_"] = self._start_covariance(X, w, K)
+            found["covars_"] = overall_covariance(X, w, self.covariance_type, K, self.min_covar)
         return found
-
-    def _start_covariance(self, X: Array, w: Weights, K: int) -> Doubles:
-        """The covariance of all rows, for every state."""
-        d = X.shape[1]
-        centred = X - np.average(X, axis=0, weights=w)
-        total = w.sum()
-        sigma = (w[:, None] * centred).T @ centred / max(total - 1, 1e-12 * total) if total > 1 else np.zeros((d, d))
-        sigma = sigma + max(self.min_covar, np.finfo(float).tiny) * np.eye(d)
-        if self.covariance_type == "tied":
-            return sigma
-        if self.covariance_type == "full":
-            return np.tile(sigma, (K, 1, 1))
-        variances = np.tile(np.diag(sigma), (K, 1))
-        return variances if self.covariance_type == "diag" else variances.mean(axis=1)
 
 
 def _broadcast(value: Any, shape: tuple[int, ...]) -> Doubles:
@@ -230,7 +216,8 @@ def _broadcast(value: Any, shape: tuple[int, ...]) -> Doubles:
     return np.array(np.broadcast_to(given, shape))
 
 
-def _as_matrices(given: Array, kind: str, K: int, d: int) -> Array:
+def as_matrices(given: Array, kind: str, K: int, d: int) -> Array:
+    """Covariances of a type as a matrix per state (K, d, d)."""
     if kind == "full":
         return given
     if kind == "tied":

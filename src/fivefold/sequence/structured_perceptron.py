@@ -23,7 +23,8 @@ from fivefold.core.registry import Card
 from fivefold.core.types import UserTable, UserTarget
 from fivefold.sequence.linear_chain.base import SequenceLabeller
 from fivefold.sequence.linear_chain.chain_model import LabelledSequences
-from fivefold.sequence.linear_chain.perceptron_passes import PerceptronPasses
+from fivefold.sequence.linear_chain.online_passes import OnlinePasses
+from fivefold.sequence.linear_chain.sequence_pass_loops import PERCEPTRON, StepRule
 
 
 class StructuredPerceptron(SequenceLabeller):
@@ -81,7 +82,8 @@ class StructuredPerceptron(SequenceLabeller):
     def _learn(self, data: LabelledSequences) -> None:
         rng = check_random_state(self.random_state)
         model = data.empty_model(0.0, self.all_possible_states, self.all_possible_transitions)
-        passes = PerceptronPasses(data, model, self.average)
+        passes = OnlinePasses(data, model, StepRule(PERCEPTRON), average=self.average)
         n = data.n_sequences
-        mistakes = passes.learn(self, self.max_iter, lambda: rng.permutation(n) if self.shuffle else np.arange(n))
-        self.model_, self.mistakes_, self.n_iter_ = passes.model(), mistakes, len(mistakes)
+        found = passes.learn(self, self.max_iter, lambda: rng.permutation(n) if self.shuffle else np.arange(n))
+        self.model_, self.n_iter_ = passes.model(), len(found)
+        self.mistakes_ = tuple(one.mistakes for one in found)

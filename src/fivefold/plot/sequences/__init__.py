@@ -1,1 +1,1 @@
-"""Sequences in pictures: state_track.py, trellis.py."""
+"""Sequences in pictures: label_tracks.py, state_track.py, trellis.py."""

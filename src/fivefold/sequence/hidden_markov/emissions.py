@@ -140,13 +140,7 @@ class CategoricalEmission:
     learns: bool = True
 
     def log_rows(self, X: Codes) -> tuple[Doubles, Indices | None]:
-        tables = [
-            missing_row(part.T)
-            for part in split_by_column(log_or_minus_inf(self.members.probability), self.family.levels)
-        ]
-        if len(tables) == 1:
-            return np.asarray(tables[0], dtype=np.float64), X[:, 0]
-        return np.sum([table[X[:, j]] for j, table in enumerate(tables)], axis=0, dtype=np.float64), None
+        return symbol_log_rows(log_or_minus_inf(self.members.probability), self.family.levels, X)
 
     def stats(self, X: Codes, R: Matrix) -> LevelCounts:
         def part(lo: int, hi: int) -> LevelCounts:
@@ -230,6 +224,14 @@ def member_stats(family: Family, members: FamilyMembers, X: Table, R: Matrix) ->
 
     first, *others = map_parts(part, len(X))
     return first.total(others)
+
+
+def symbol_log_rows(logs: Matrix, levels: tuple[int, ...], X: Codes) -> tuple[Doubles, Indices | None]:
+    """Logs (K, sum of levels) by symbol and the symbol of each row; of several columns, their sum for each row."""
+    tables = [missing_row(part.T) for part in split_by_column(logs, levels)]
+    if len(tables) == 1:
+        return np.asarray(tables[0], dtype=np.float64), X[:, 0]
+    return np.sum([table[X[:, j]] for j, table in enumerate(tables)], axis=0, dtype=np.float64), None
 
 
 def gaussian_members(family: Gaussian, mean: Matrix, covariance: Doubles) -> GaussianMembers:

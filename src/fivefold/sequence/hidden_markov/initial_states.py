@@ -53,6 +53,21 @@ def filled(X: Matrix, w: Weights) -> Doubles:
     return np.where(missing, (w @ seen) / np.maximum(w @ ~missing, np.finfo(float).tiny), X).astype(np.float64)
 
 
+def overall_covariance(X: Matrix, w: Weights, kind: str, K: int, floor: float) -> Doubles:
+    """The covariance of all rows for every state, in the shape of its type; `floor` is added to variances."""
+    d = X.shape[1]
+    centred = X - np.average(X, axis=0, weights=w)
+    total = w.sum()
+    sigma = (w[:, None] * centred).T @ centred / max(total - 1, 1e-12 * total) if total > 1 else np.zeros((d, d))
+    sigma = sigma + max(floor, np.finfo(float).tiny) * np.eye(d)
+    if kind == "tied":
+        return np.asarray(sigma)
+    if kind == "full":
+        return np.tile(sigma, (K, 1, 1))
+    variances = np.tile(np.diag(sigma), (K, 1))
+    return variances if kind == "diag" else variances.mean(axis=1)
+
+
 def renumbered(clusters: Codes, allowed: Mask | None, K: int) -> Codes:
     """Clusters with the numbers of the states that their rows are known to have; rows go where they may."""
     if allowed is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +15,7 @@ from fivefold.core.admission.targets import admit_weights
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.types import Codes, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Codes, Doubles, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.sequence.features.attribute_encoder import AttributeNames, PositionFeatures, numeric_positions
 from fivefold.sequence.linear_chain.chain_model import Decoding, LabelledSequences
 from fivefold.sequence.linear_chain.sequence_input import (
@@ -45,6 +45,7 @@ class SequenceLabeller(Classifier):
     """
 
     takes = Takes(sparse=True)
+    labels_sequences: ClassVar[bool] = True  # may a study give it whole sequences?
 
     def _learn(self, data: LabelledSequences) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to learn")
@@ -104,6 +105,15 @@ class SequenceLabeller(Classifier):
         codes: Codes = self.model_.decode(without_empty(positions), self._decoding())
         found = self.classes_[codes]
         return found if is_table else split_by(found.tolist(), positions.offsets)
+
+    def label_scores(self, X: UserTable) -> list[Doubles]:
+        """Per sequence (positions, K): the logarithm of each label's share, if scores of paths were log-probabilities.
+
+        Labellers that learn no probabilities are compared and calibrated by these.
+        """
+        positions, _ = self._positions(X)
+        shares: Doubles = self.model_.marginals(without_empty(positions))
+        return split_by(np.log(np.maximum(shares, np.finfo(np.float64).tiny)), positions.offsets)
 
     def predict_single(self, xseq: Iterable[Any]) -> list[Any]:
         """The labels of one sequence."""
