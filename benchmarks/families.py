@@ -3,7 +3,8 @@
 from functools import partial
 
 import numpy as np
-from scipy.stats import multivariate_normal, norm, poisson
+from scipy.stats import gamma, multivariate_normal, norm, poisson
+from scipy.stats import t as student_t
 
 from benchmarks.harness import OURS, Case, Data, data, function, same_output
 
@@ -82,6 +83,56 @@ def scipy_poisson(table):
     return lambda: np.stack([member.logpmf(table.X).sum(1) for member in frozen], axis=1)
 
 
+def positive(n):
+    """Gamma columns with shapes of their own in each class."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(K, size=n)
+    return Data(rng.gamma(rng.uniform(1.0, 8.0, size=(K, D))[y]), y)
+
+
+def shapes():
+    from fivefold.distributions.gamma import Gamma
+
+    return Gamma()
+
+
+def scipy_gamma(table):
+    frozen = [gamma(found.shape, scale=1 / found.rate) for found in _rows_of(members(shapes(), table))]
+    return lambda: np.stack([member.logpdf(table.X).sum(1) for member in frozen], axis=1)
+
+
+def _rows_of(found):
+    return [type(found)(shape, rate) for shape, rate in zip(found.shape, found.rate, strict=True)]
+
+
+def gamma_members(table):
+    found = members(shapes(), table)
+    return [found.shape, found.rate]
+
+
+def scipy_gamma_members(table):
+    """SciPy fits one column of one class at a time."""
+    found = [[gamma.fit(table.X[table.y == k, j], floc=0) for j in range(D)] for k in range(K)]
+    return [np.array([[f[0] for f in row] for row in found]), np.array([[1 / f[2] for f in row] for row in found])]
+
+
+def heavy_tails(n):
+    """One column with three degrees of freedom."""
+    return Data(np.random.default_rng(0).standard_t(3.0, size=(n, 1)), np.zeros(n, dtype=np.int64))
+
+
+def t_members(table):
+    from fivefold.distributions.student_t import StudentT
+
+    family = StudentT()
+    found = family.fit(family.stats(table.X, np.ones((len(table.X), 1))))
+    return [np.array([found.dof.item(), found.location.item(), found.scale.item()])]
+
+
+def scipy_t_members(table):
+    return [np.array(student_t.fit(table.X[:, 0]))]
+
+
 def density(name, table, family, rival):
     contestants = {"SciPy": rival, OURS: log_prob(family)}
     return Case(f"{name} log_prob", table, 100_000, contestants, same_output(), 1, f"{K} members")
@@ -100,4 +151,23 @@ CASES = (
     density("Gaussian family, full,", CLASSES, full, scipy_full),
     density("Gaussian family, diagonal,", CLASSES, diagonal, scipy_diagonal),
     density("Poisson family", counts, rates, scipy_poisson),
+    density("Gamma family", positive, shapes, scipy_gamma),
+    Case(
+        "Gamma family, fit by class",
+        positive,
+        100_000,
+        {"SciPy": function(scipy_gamma_members), OURS: function(gamma_members)},
+        same_output(1e-3),
+        1,
+        f"{K} members",
+    ),
+    Case(
+        "Student t family, fit",
+        heavy_tails,
+        100_000,
+        {"SciPy": function(scipy_t_members), OURS: function(t_members)},
+        same_output(1e-2),  # SciPy's simplex search stops early
+        1,
+        "1 column",
+    ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from benchmarks.harness import Case, as_good, data, drop_in, fit, predict, same_predictions
+from benchmarks.harness import Case, as_good, beside_sklearn, data, drop_in, fit, no_worse, predict, same_predictions
 
 K, D = 10, 8
 SPREAD = 3.0
@@ -67,6 +67,21 @@ def case(kind, task, agree, bar):
     return Case(name, started(kind), 100_000, contestants, agree, bar, f"{K} components, 20 steps")
 
 
+def bayesian(kind, n, bar):
+    """Ten steps of variational inference from clusters of k-means, which are drawn by each library in its own way."""
+    contestants = beside_sklearn(
+        "mixture.BayesianGaussianMixture",
+        fit,
+        n_components=K,
+        covariance_type=kind,
+        max_iter=10,
+        tol=0.0,
+        random_state=0,
+    )
+    name = f"BayesianGaussianMixture {kind} fit, {n:,} rows"
+    return Case(name, lambda n: data.blobs(n, D, K, SPREAD), n, contestants, no_worse(log_loss, 0.01), bar)
+
+
 # Parameters after twenty steps that have not settled: rounding grows with the steps.
 LIKELIHOOD = as_good(log_loss, rtol=1e-6)
 
@@ -76,4 +91,8 @@ CASES = (
     case("diag", fit, LIKELIHOOD, 2),
     case("spherical", fit, LIKELIHOOD, 2),
     case("full", predict, same_predictions(0.999), 2),
+    bayesian("full", 1_000, 2),
+    bayesian("full", 10_000, 2),
+    bayesian("full", 50_000, 2),
+    bayesian("diag", 10_000, 1),
 )

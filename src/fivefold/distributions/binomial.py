@@ -12,28 +12,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, xlog1py, xlogy
+from scipy.special import bdtr, bdtrik, expit, logit, rel_entr, xlog1py, xlogy
 
 from fivefold.core.numerics.arrays import is_tensor, like
-from fivefold.core.types import Codes, Indices, Matrix, Rng, Table, Vector
-from fivefold.distributions.family import Family, RowWeights
+from fivefold.core.types import Array, Codes, Indices, Matrix, Rng, Table, Vector
+from fivefold.distributions.family import Family, Marginals, RowWeights
 from fivefold.distributions.statistics.counts import (
     CountMembers,
     Totals,
     affine_log_density,
     check_values,
+    count_quantile,
     count_totals,
     log_factorial,
+    mean_over_counts,
     pooled_share,
     row_sums,
 )
+from fivefold.distributions.statistics.marginal_shapes import entries, levels
 
 
 @dataclass(frozen=True)
-class BinomialMembers(CountMembers):
+class BinomialMembers(Marginals, CountMembers):
     """K members, each with one success probability per column."""
 
     probability: Matrix  # (K, d)
@@ -89,6 +93,37 @@ class BinomialMembers(CountMembers):
     @property
     def variance(self) -> Matrix:
         return self.mean * (1 - self.probability)
+
+    @property
+    def entropy(self) -> Vector:
+        """E[-log p] (K,), in nats."""
+        p, n = self.probability, np.asarray(self.trials)
+
+        def log_pmf(x: Array) -> Array:
+            return log_factorial(n) - log_factorial(x) - log_factorial(n - x) + xlogy(x, p) + xlog1py(n - x, -p)
+
+        def minus_log_pmf(x: Array) -> Array:
+            logs = log_pmf(x)
+            return np.where(np.isfinite(logs), -logs, 0.0)
+
+        return mean_over_counts(minus_log_pmf, log_pmf, self.mean, self.variance, n).sum(axis=1)
+
+    def kl_divergence(self, other: Self) -> Vector:
+        p, q = self.probability, other.probability
+        return (np.asarray(self.trials) * (rel_entr(p, q) + rel_entr(1 - p, 1 - q))).sum(axis=1)
+
+    def marginal_cdf(self, X: ArrayLike) -> Array:
+        return self._cdf(entries(X))
+
+    def _cdf(self, x: Array) -> Array:
+        n = np.asarray(self.trials)
+        return np.where(x < 0, 0.0, np.where(x >= n, 1.0, bdtr(np.clip(np.floor(x), 0, n), n, self.probability)))
+
+    def marginal_quantile(self, q: ArrayLike) -> Array:
+        n, p = np.asarray(self.trials), levels(q)
+        sure = (self.probability == 0) | (self.probability == 1)
+        guess = np.where(sure, n * self.probability, bdtrik(p, n, np.where(sure, 0.5, self.probability)))
+        return np.minimum(count_quantile(self._cdf, np.where(np.isnan(guess), n, guess), p), n)
 
     @property
     def natural_parameters(self) -> Matrix:

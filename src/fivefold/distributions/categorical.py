@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import entr, logsumexp, rel_entr, softmax, xlogy
 
 from fivefold.core.numerics.arrays import AnyArray, is_tensor, like, namespace, to_numpy
 from fivefold.core.numerics.tensors import cross_sums, on_host, one_hot, row_cuts
@@ -76,6 +77,13 @@ class CategoricalMembers(ExponentialForm, Members):
         return split_by_column(self.probability, self.levels)
 
     @property
+    def entropy(self) -> Vector:
+        return entr(self.probability).sum(axis=1)
+
+    def kl_divergence(self, other: Self) -> Vector:
+        return rel_entr(self.probability, other.probability).sum(axis=1)
+
+    @property
     def natural_parameters(self) -> Matrix:
         return log_or_minus_inf(self.probability)
 
@@ -84,7 +92,8 @@ class CategoricalMembers(ExponentialForm, Members):
         return self.probability
 
     def sufficient_statistics(self, X: Table) -> Matrix:
-        return _indicator(_places(X, self.levels), sum(self.levels)).toarray()
+        """One-hot rows (n, sum of levels): a one for the level of each column; zeros where an entry is missing."""
+        return _indicator(_places(X, self.levels), sum(self.levels) + 1).toarray()[:, :-1]
 
     def log_normaliser(self, eta: Matrix) -> Vector:
         return np.sum([logsumexp(part, axis=1) for part in split_by_column(eta, self.levels)], axis=0)

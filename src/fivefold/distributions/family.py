@@ -28,9 +28,10 @@ from importlib import import_module
 from inspect import isabstract
 from operator import add
 from pkgutil import iter_modules
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
 from fivefold.core.types import Array, Codes, Matrix, Rng, Table, Vector, Weights
@@ -102,8 +103,10 @@ def sum_stats(parts: Iterable[S]) -> S:
 
 
 @dataclass(frozen=True)
-class Members(ABC):
-    """K fitted members of a family."""
+class Distributions(ABC):
+    """K distributions of rows."""
+
+    period: ClassVar[float] = np.inf  # values of a column that differ by it are the same: 2 pi for angles
 
     @abstractmethod
     def log_prob(self, X: Table) -> Table:
@@ -112,6 +115,39 @@ class Members(ABC):
     @abstractmethod
     def sample(self, which: Codes, rng: Rng) -> Matrix:
         """One row from each of the members `which` (n,)."""
+
+    def pdf(self, X: Table) -> Table:
+        """Density, or probability of a count or category (n, K)."""
+        return namespace(X).exp(self.log_prob(X))
+
+
+class Marginals(ABC):
+    """K distributions of which each column alone is known, with `mean` and `variance` (K, d)."""
+
+    @abstractmethod
+    def marginal_cdf(self, X: ArrayLike) -> Array:
+        """P(x_j <= X_ij) of each entry (n, K, d)."""
+
+    @abstractmethod
+    def marginal_quantile(self, q: ArrayLike) -> Array:
+        """The smallest x with P(x_j <= x) >= q, for each of the m probabilities q (m, K, d)."""
+
+    def central_interval(self, mass: float = 0.95) -> Array:
+        """Ends (K, d, 2) of the intervals with this probability and the same probability beyond either end."""
+        if not 0 < mass < 1:
+            raise ValueError(f"an interval holds a probability between 0 and 1; got {mass}")
+        return np.moveaxis(self.marginal_quantile([(1 - mass) / 2, (1 + mass) / 2]), 0, -1)
+
+    def interval_probability(self, low: ArrayLike, high: ArrayLike) -> Array:
+        """P(low < x_j <= high) of each column (K, d); low and high are numbers or rows of d of them."""
+        ends = np.broadcast_arrays(*(np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (low, high)))
+        below = self.marginal_cdf(np.stack(ends))
+        return below[1] - below[0]
+
+
+@dataclass(frozen=True)
+class Members(Distributions):
+    """K fitted members of a family."""
 
     @abstractmethod
     def expected_log_prob(self, stats: FamilyStats) -> Vector:
@@ -163,6 +199,31 @@ class ExponentialForm(ABC):
     def log_base_measure(self, X: Table) -> Vector:
         """log h(x) of each row (n,)."""
         return np.zeros(len(X))
+
+    @property
+    def mean_log_base_measure(self) -> Vector:
+        """E[log h(x) | k] (K,)."""
+        return np.zeros(len(self.natural_parameters))
+
+    @property
+    def entropy(self) -> Vector:
+        """E[-log p(x | k) | k] (K,), in nats: A(eta) - eta . E u - E log h."""
+        eta = self.natural_parameters
+        return self.log_normaliser(eta) - _paired(eta, self.mean_statistics) - self.mean_log_base_measure
+
+    def kl_divergence(self, other: Self) -> Vector:
+        """KL(p_k || q_k) = E[log p_k(x) - log q_k(x)] (K,), in nats; `other` has the members q, or one for all.
+
+        A(eta_q) - A(eta_p) - (eta_q - eta_p) . E_p u: the gap between A and its tangent at eta_p.
+        """
+        eta, to = self.natural_parameters, other.natural_parameters
+        return other.log_normaliser(to) - self.log_normaliser(eta) + _paired(eta - to, self.mean_statistics)
+
+
+def _paired(eta: Array, u: Array) -> Vector:
+    """eta_k . u_k (K,); a statistic that is zero counts nothing, even where eta is infinite."""
+    with np.errstate(invalid="ignore"):
+        return np.where(u == 0, 0.0, eta * u).sum(axis=1)
 
 
 class Accumulator(ABC):

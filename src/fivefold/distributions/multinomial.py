@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import entr, logsumexp, rel_entr, softmax, xlog1py, xlogy
 
 from fivefold.core.types import Array, Codes, Matrix, Rng, Table, Vector
 from fivefold.distributions.family import Family, RowWeights
@@ -26,6 +27,7 @@ from fivefold.distributions.statistics.counts import (
     log_factorial,
     log_linear_scores,
     log_or_minus_inf,
+    mean_over_counts,
     row_sums,
 )
 
@@ -67,6 +69,24 @@ class MultinomialMembers(CountMembers):
         """Covariance of the counts of rows with `length` trials (K, d, d); its rows sum to zero."""
         p = self.probability
         return self.length[:, None, None] * (np.eye(p.shape[1]) * p[:, None, :] - p[:, :, None] * p[:, None, :])
+
+    @property
+    def entropy(self) -> Vector:
+        """Of rows with `length` trials, rounded (K,), in nats."""
+        n, p = np.round(self.length), self.probability
+
+        def log_pmf(x: Array) -> Array:  # of one outcome: binomial
+            left = n[:, None] - x
+            choices = log_factorial(n)[:, None] - log_factorial(x) - log_factorial(left)
+            return choices + xlogy(x, p) + xlog1py(left, -p)
+
+        mean, top = n[:, None] * p, n[:, None]
+        base = mean_over_counts(log_factorial, log_pmf, mean, mean * (1 - p), top).sum(axis=1)
+        return n * entr(p).sum(axis=1) - log_factorial(n) + base
+
+    def kl_divergence(self, other: Self) -> Vector:
+        """Of rows with `length` trials (K,), in nats."""
+        return self.length * rel_entr(self.probability, other.probability).sum(axis=1)
 
     @cached_property
     def natural_parameters(self) -> Matrix:

@@ -11,28 +11,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import xlogy
+from scipy.special import pdtr, pdtrik, rel_entr, xlogy
 
-from fivefold.core.types import Codes, Matrix, Rng, Table, Vector
-from fivefold.distributions.family import Family, RowWeights
+from fivefold.core.types import Array, Codes, Matrix, Rng, Table, Vector
+from fivefold.distributions.family import Family, Marginals, RowWeights
 from fivefold.distributions.statistics.counts import (
     CountMembers,
     Totals,
     check_counts,
+    count_quantile,
     count_totals,
     log_factorial,
     log_linear_scores,
     log_or_minus_inf,
+    mean_over_counts,
     pooled_share,
     row_sums,
 )
+from fivefold.distributions.statistics.marginal_shapes import entries, levels
 
 
 @dataclass(frozen=True)
-class PoissonMembers(CountMembers):
+class PoissonMembers(Marginals, CountMembers):
     """K members, each with one rate per column."""
 
     rate: Matrix  # (K, d)
@@ -60,6 +64,27 @@ class PoissonMembers(CountMembers):
     @property
     def variance(self) -> Matrix:
         return self.rate
+
+    @property
+    def entropy(self) -> Vector:
+        """E[-log p] (K,), in nats."""
+
+        def log_pmf(x: Array) -> Array:
+            return xlogy(x, self.rate) - self.rate - log_factorial(x)
+
+        return mean_over_counts(lambda x: -log_pmf(x), log_pmf, self.rate, self.rate, np.inf).sum(axis=1)
+
+    def kl_divergence(self, other: Self) -> Vector:
+        return (rel_entr(self.rate, other.rate) - self.rate + other.rate).sum(axis=1)
+
+    def marginal_cdf(self, X: ArrayLike) -> Array:
+        return self._cdf(entries(X))
+
+    def _cdf(self, x: Array) -> Array:
+        return np.where(x < 0, 0.0, pdtr(np.maximum(np.floor(x), 0.0), self.rate))
+
+    def marginal_quantile(self, q: ArrayLike) -> Array:
+        return count_quantile(self._cdf, pdtrik(levels(q), self.rate), levels(q))
 
     @cached_property
     def natural_parameters(self) -> Matrix:

@@ -1,6 +1,7 @@
 """Uniform density on a box: every column is independent, and uniform between two ends.
 
-    p(x) = prod_j 1 / (high_j - low_j)   inside,   0 outside
+    p(x) = prod_j 1 / (high_j - low_j)        inside,   0 outside
+    P(x) = prod_j 1 / (high_j - low_j + 1)    of whole numbers low_j, low_j + 1, ..., high_j
 
 The likelihood is greatest for the smallest box that holds the rows. Missing entries are left out.
 """
@@ -16,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
 from fivefold.core.types import Array, Codes, Matrix, Rng, Table, Vector
-from fivefold.distributions.family import Family, GroupWeights, Members, RowWeights, Stats
+from fivefold.distributions.family import Family, GroupWeights, Marginals, Members, RowWeights, Stats
+from fivefold.distributions.statistics.marginal_shapes import entries, levels
 
 MIN_RESPONSIBILITY = 1e-200  # a row with a smaller responsibility lies outside the box: EM never gives it exactly zero
 
@@ -47,29 +49,54 @@ class ColumnRanges(Stats):
 
 
 @dataclass(frozen=True)
-class UniformMembers(Members):
+class UniformMembers(Marginals, Members):
     """K boxes."""
 
     low: Array  # (K, d)
     high: Array  # (K, d)
 
+    @property
+    def sides(self) -> Array:
+        """Lengths of the sides (K, d); for whole numbers, how many there are."""
+        return self.high - self.low
+
     def log_prob(self, X: Table) -> Table:
         xp = namespace(X)
         out = []
-        for low, high in zip(self.low, self.high, strict=True):
+        for low, high, sides in zip(self.low, self.high, self.sides, strict=True):
             low, high = like(low, X), like(high, X)
             known = ~xp.isnan(X)
-            outside = xp.any((low > X) | (high < X), axis=1)  # False where X is NaN
-            log_sides = xp.sum(xp.where(known, xp.log(high - low), xp.zeros_like(X)), axis=1)
+            outside = xp.any((low > X) | (high < X) | self._between_atoms(X), axis=1)  # False where X is NaN
+            log_sides = xp.sum(xp.where(known, xp.log(like(sides, X)), xp.zeros_like(X)), axis=1)
             out.append(xp.where(outside, xp.full_like(log_sides, -xp.inf), -log_sides))
         return xp.stack(out, axis=1)
+
+    def _between_atoms(self, X: Table) -> Table:
+        """Where X has probability zero although it is inside the box."""
+        return namespace(X).zeros_like(X) > 0
 
     def sample(self, which: Codes, rng: Rng) -> Matrix:
         return rng.uniform(self.low[which], self.high[which])
 
     def expected_log_prob(self, stats: ColumnRanges) -> Vector:
         outside = ((stats.low < self.low) | (stats.high > self.high)).any(axis=1)
-        return np.where(outside, -np.inf, -(stats.observed * np.log(self.high - self.low)).sum(axis=1))
+        return np.where(outside, -np.inf, -(stats.observed * np.log(self.sides)).sum(axis=1))
+
+    @property
+    def entropy(self) -> Vector:
+        """E[-log p] (K,), in nats."""
+        return np.log(self.sides).sum(axis=1)
+
+    def kl_divergence(self, other: UniformMembers) -> Vector:
+        """KL(p_k || q_k) (K,), in nats: infinite unless q_k's box holds p_k's."""
+        held = ((other.low <= self.low) & (self.high <= other.high)).all(axis=1)
+        return np.where(held, other.entropy - self.entropy, np.inf)
+
+    def marginal_cdf(self, X: ArrayLike) -> Array:
+        return np.clip((entries(X) - self.low) / self.sides, 0.0, 1.0)
+
+    def marginal_quantile(self, q: ArrayLike) -> Array:
+        return self.low + levels(q) * self.sides
 
     @property
     def n_parameters(self) -> int:
@@ -82,6 +109,31 @@ class UniformMembers(Members):
     @property
     def variance(self) -> Array:
         return (self.high - self.low) ** 2 / 12
+
+
+@dataclass(frozen=True)
+class DiscreteUniformMembers(UniformMembers):
+    """K boxes of whole numbers, both ends included."""
+
+    @property
+    def sides(self) -> Array:
+        return self.high - self.low + 1
+
+    def _between_atoms(self, X: Table) -> Table:
+        return namespace(X).floor(X) < X
+
+    def sample(self, which: Codes, rng: Rng) -> Matrix:
+        return np.floor(self.low[which] + rng.uniform(size=self.low[which].shape) * self.sides[which])
+
+    @property
+    def variance(self) -> Array:
+        return (self.sides**2 - 1) / 12
+
+    def marginal_cdf(self, X: ArrayLike) -> Array:
+        return np.clip((np.floor(entries(X)) - self.low + 1) / self.sides, 0.0, 1.0)
+
+    def marginal_quantile(self, q: ArrayLike) -> Array:
+        return self.low + np.maximum(np.ceil(levels(q) * self.sides - 1e-12) - 1, 0.0)
 
 
 @dataclass(frozen=True)
@@ -123,3 +175,33 @@ class UniformBox(Family):
     @classmethod
     def examples(cls, rng: Rng) -> Iterator[tuple[Family, Matrix]]:
         yield cls(), rng.uniform([-1.0, 0.0, 5.0], [1.0, 0.5, 9.0], size=(200, 3))
+
+
+@dataclass(frozen=True)
+class DiscreteUniform(Family):
+    """Whole numbers spread evenly over a box, such as the eyes of dice."""
+
+    def stats(self, X: Table, R: RowWeights) -> ColumnRanges:
+        table = np.asarray(to_numpy(X), dtype=np.float64)
+        if (bad := np.floor(table) < table).any():
+            i, j = np.argwhere(bad)[0]
+            raise ValueError(f"DiscreteUniform: column {j} holds {table[i, j]:g} in row {i}; allowed are whole numbers")
+        return UniformBox().stats(table, R)
+
+    def fit(self, stats: ColumnRanges, prior: ColumnRanges | None = None) -> DiscreteUniformMembers:
+        stats = stats if prior is None else stats + prior
+        unseen = stats.low > stats.high
+        low = np.where(unseen, stats.low.min(axis=0), stats.low)
+        high = np.where(unseen, stats.high.max(axis=0), stats.high)
+        if (low > high).any():
+            j = int((low > high).any(axis=0).argmax())
+            raise ValueError(f"no value of column {j} was seen: give a prior, or drop that column")
+        return DiscreteUniformMembers(low, high)
+
+    def prior(self, low: ArrayLike, high: ArrayLike) -> ColumnRanges:
+        """A box that every member contains."""
+        return UniformBox().prior(low, high)
+
+    @classmethod
+    def examples(cls, rng: Rng) -> Iterator[tuple[Family, Matrix]]:
+        yield cls(), rng.randint([1, -3], [7, 10], size=(200, 2)) * 1.0

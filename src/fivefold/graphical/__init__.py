@@ -26,7 +26,9 @@ from fivefold.graphical.parameters.canonical_tables import function_table as fun
 from fivefold.graphical.parameters.canonical_tables import noisy_or as noisy_or
 from fivefold.graphical.parameters.potential_fit import fit_potentials as fit_potentials
 from fivefold.graphical.parameters.table_fit import fit_tables as fit_tables
+from fivefold.graphical.probability_table import ProbabilityTable as ProbabilityTable
 from fivefold.graphical.queries.bayes_rule import bayes_rule as bayes_rule
+from fivefold.graphical.queries.bayes_rule import update_beliefs as update_beliefs
 from fivefold.graphical.queries.posterior import Explanation as Explanation
 from fivefold.graphical.queries.posterior import Posterior as Posterior
 from fivefold.graphical.queries.sensitivity import explaining_away as explaining_away

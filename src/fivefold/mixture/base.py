@@ -217,6 +217,7 @@ class BaseMixture(DensityEstimator):
         rng = check_random_state(self.random_state)
         unfitted = replace(self._unfitted(X, w), rule=rule, dtype=numpy_dtype(X.dtype).name)
         warm, weight = self._is_warm(), float(w.sum())
+        unit = self._bound_unit(weight)
         runs = 1 if warm else self.n_init
         starts = iter([replace(self.model_, rule=rule)]) if warm else self._starts(unfitted, X, w, rng)
         with fit_steps(self, "step", runs * max(self.max_iter, 1), X) as monitor:
@@ -224,18 +225,22 @@ class BaseMixture(DensityEstimator):
                 islice(starts, runs),
                 X,
                 w,
-                tol=self.tol,
+                tol=self.tol * unit / weight,
                 max_iter=self.max_iter,
-                monitor=self._verbose_monitor(monitor, weight),
-                previous_value=self.lower_bound_ * weight if warm else -np.inf,
+                monitor=self._verbose_monitor(monitor, unit),
+                previous_value=self.lower_bound_ * unit if warm else -np.inf,
             )
-        self._store(fit, weight)
+        self._store(fit, unit)
+
+    def _bound_unit(self, weight: float) -> float:
+        """What the value of EM is divided by in `lower_bound_`, and compared with `tol` in: the weight of all rows."""
+        return weight
 
     def _is_warm(self) -> bool:
         """Whether this fit continues from the model of the last one."""
         return self.warm_start and self.__sklearn_is_fitted__() and len(self.model_.weights) == self.n_components
 
-    def _verbose_monitor(self, monitor: MixtureMonitor, weight: float) -> MixtureMonitor:
+    def _verbose_monitor(self, monitor: MixtureMonitor, unit: float) -> MixtureMonitor:
         """The monitor, which also prints a line every `verbose_interval` steps if `verbose` is set."""
         done = 0
 
@@ -243,26 +248,26 @@ class BaseMixture(DensityEstimator):
             nonlocal done
             done += 1
             if self.verbose and done % self.verbose_interval == 0:
-                print(f"{type(self).__name__}: step {done}, {value / weight:.6g} per row")
+                print(f"{type(self).__name__}: step {done}, {value / unit:.6g}{' per row' if unit != 1 else ''}")
             return bool(monitor(model, value))
 
         return watch
 
-    def _store(self, fit: EMResult[FiniteMixture], weight: float) -> None:
+    def _store(self, fit: EMResult[FiniteMixture], unit: float) -> None:
         name = type(self).__name__
         if fit.reason == "collapsed":
             raise ValueError(f"{name}: {fit.diagnosis}")
         self.model_ = replace(fit.model, rule=ASSIGNMENTS[self.assignment])
         self.statistics_ = fit.statistics
         self.n_iter_, self.converged_ = len(fit.history), fit.reason == "converged"
-        self.lower_bounds_ = [np.float64(value / weight) for value in fit.history]
+        self.lower_bounds_ = [np.float64(value / unit) for value in fit.history]
         self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
         if fit.reason == "interrupted":
             warn_kept_best(self, self.n_iter_, "step")
         elif fit.reason == "max_iter" and self.max_iter > 0:
             warn(
-                f"{name}: {self.n_iter_} steps were not enough: the last still gained more than tol={self.tol:g} per "
-                "row. Raise max_iter or tol, or try other starts (init_params, n_init)",
+                f"{name}: {self.n_iter_} steps were not enough: the last still gained more than tol={self.tol:g}"
+                f"{' per row' if unit != 1 else ''}. Raise max_iter or tol, or try other starts (init_params, n_init)",
                 ConvergenceWarning,
             )
         for problem in self._problems() if fit.history else ():

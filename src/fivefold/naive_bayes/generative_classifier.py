@@ -52,6 +52,9 @@ class GenerativeClassifier(BayesClassifier):
     estimator
         any estimator with `fit` and `score_samples`, such as GaussianMixture or sklearn.neighbors.KernelDensity; when
         None, one Gaussian. Weights of rows are passed on if its `fit` takes them.
+    priors
+        class shares, in the order of `classes_`; None: those among the rows, which are right only if the rows are a
+        representative sample; "equal": the same for every class, so that the likelihoods alone decide.
 
     Attributes
     ----------
@@ -111,7 +114,11 @@ class GenerativeClassifier(BayesClassifier):
             rows = y == k
             options = {"sample_weight": w[rows]} if weighted else {}
             fitted.append(clone(density).fit(X[rows], **options))
-        prior = class_shares(self, self.priors, np.bincount(y, w, minlength=len(self.classes_)).astype(np.float64))
+        counted = np.bincount(y, w, minlength=len(self.classes_)).astype(np.float64)
+        if isinstance(self.priors, str) and self.priors != "equal":
+            raise ValueError(f"GenerativeClassifier: priors are shares, None or 'equal'; got {self.priors!r}")
+        equal = isinstance(self.priors, str)
+        prior = class_shares(self, None if equal else self.priors, counted, learn=not equal)
         self.model_ = ClassDensities(prior, tuple(fitted))
 
     def _joint_log_prob(self, X: Table) -> Matrix:

@@ -20,12 +20,18 @@ from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card, SearchRange
 from fivefold.core.types import Table
 from fivefold.distributions.bernoulli import Bernoulli
+from fivefold.distributions.beta import Beta
 from fivefold.distributions.categorical import Categorical
+from fivefold.distributions.double_exponential import Laplace
+from fivefold.distributions.exponential import Exponential
 from fivefold.distributions.family import Family
+from fivefold.distributions.gamma import Gamma
 from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.distributions.poisson import Poisson
 from fivefold.distributions.product import Part, Product
+from fivefold.distributions.student_t import StudentT
+from fivefold.distributions.von_mises import VonMises
 from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes, SampleMixin, UserShares
 from fivefold.naive_bayes.categorical_nb import category_counts, known_categories
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing
@@ -37,6 +43,12 @@ FAMILY_MAKERS: dict[str, Callable[..., Family]] = {
     "categorical": lambda nb, X, columns, old: Categorical(category_counts(nb, X, columns, old.levels if old else 0)),
     "poisson": lambda *_: Poisson(),
     "multinomial": lambda *_: Multinomial(),
+    "exponential": lambda *_: Exponential(),
+    "gamma": lambda *_: Gamma(),
+    "beta": lambda *_: Beta(),
+    "laplace": lambda *_: Laplace(),
+    "student_t": lambda *_: StudentT(),
+    "von_mises": lambda *_: VonMises(),
 }
 BOOLEAN_CATEGORIES = (False, True)
 
@@ -48,9 +60,10 @@ class MixedNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
     ----------
     families
         "auto", or a mapping from a column, by name or number, or a tuple of columns to a family: "gaussian",
-        "bernoulli", "categorical", "poisson", "multinomial" (of the counts in a tuple of columns), or an object of
-        `fivefold.distributions`. Columns that are not mentioned are treated as by "auto": categorical if
-        they hold categories, Bernoulli if they hold truth values, Gaussian otherwise.
+        "bernoulli", "categorical", "poisson", "multinomial" (of the counts in a tuple of columns), "exponential" and
+        "gamma" (positive numbers), "beta" (between 0 and 1), "laplace" and "student_t" (outliers), "von_mises"
+        (angles), or an object of `fivefold.distributions`. Columns that are not mentioned are treated as by "auto":
+        categorical if they hold categories, Bernoulli if they hold truth values, Gaussian otherwise.
     alpha
         smoothing of counts: added to the counts of categories; for Poisson columns, the number of pseudo-rows at the
         column's overall rate that are added to every class.

@@ -12,11 +12,10 @@ wraps it, so that nothing vectorises. Loops that may meet NaN are compiled witho
 
 import numpy as np
 
-from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.compilation.jit import FAST, FAST_WITH_NAN, jit
 
 TILE_POINTS = 128  # points in a tile: a whole number of vector registers; d rows of them fit in the cache
 LOG_2PI = float(np.log(2 * np.pi))
-FAST_WITH_NAN = FAST - {"nnan", "ninf"}  # fast arithmetic for numbers that may be NaN or infinite
 
 
 @jit(fastmath=FAST, error_model="numpy")

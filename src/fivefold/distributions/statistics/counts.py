@@ -18,6 +18,7 @@ from math import isnan
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln
 
@@ -160,6 +161,28 @@ def check_values(X: Table, low: float, high: float | Codes, name: str, remedy: s
         limit = np.broadcast_to(high, dense.shape[1:])[j]
         span = f"of {low:g} or more" if np.isinf(limit) else f"from {low:g} to {limit:g}"
         raise ValueError(f"{name}: column {j} holds {dense[i, j]:g} in row {i}; allowed are values {span}. {remedy}")
+
+
+def mean_over_counts(
+    f: Callable[[Array], Array], log_pmf: Callable[[Array], Array], mean: Matrix, variance: Matrix, top: ArrayLike
+) -> Matrix:
+    """E f(x) of counts between 0 and `top` (K, d), summed over those within twelve standard deviations of the mean."""
+    reach = np.ceil(12 * np.sqrt(variance)) + 30  # 30: of a skew distribution of rare events
+    low = np.maximum(np.floor(mean - reach), 0.0)
+    total = np.zeros(mean.shape)
+    for i in range(int((2 * reach).max()) + 1):
+        x = low + i
+        inside = (x <= top) & (i <= 2 * reach)
+        at = np.where(inside, x, low)
+        total += np.where(inside, np.exp(log_pmf(at)) * f(at), 0.0)
+    return total
+
+
+def count_quantile(cdf: Callable[[Array], Array], guess: Array, q: Array) -> Array:
+    """The smallest count with at least probability q up to it, from a real number at which the two are equal."""
+    x = np.ceil(np.maximum(guess, 0.0))
+    before = np.maximum(x - 1, 0.0)
+    return np.where(cdf(before) >= q, before, x)
 
 
 def pooled_share(part: Matrix, of: Matrix) -> Matrix:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.numerics.softmax import softmax_loop
-from fivefold.core.parallel import BLOCK_ROWS, row_parts, run_team, scratch, team_size
+from fivefold.core.parallel import BLOCK_ROWS, aligned, row_parts, run_team, scratch, team_size, whole_lines
 from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.core.types import Array, Doubles, Indices, Matrix, Vector, Weights
 from fivefold.distributions.covariances.gaussian_loops import TILE_POINTS, add_full, log_full
@@ -32,7 +32,7 @@ class MixtureStep(NamedTuple):
     mean: Matrix  # (K, d)
     factor: Array  # (K, d, d padded to a multiple of four)
     level: Vector  # (K,): log weight times density at the mean
-    weight: Doubles  # (parts, K)
+    weight: Doubles  # (parts, K or more)
     first: Doubles  # (parts, K, d)
     second: Doubles  # (parts, K, d, d padded)
     value: Doubles  # (parts,): the log-likelihood; NaN where an entry is missing
@@ -57,6 +57,8 @@ def full_covariance_step(
     cut = row_parts(n, PART_ROWS)
     size = min(len(cut), team_size(n * K * d * (d + 4) * SECONDS_PER_TERM))
     block = min(MAX_BLOCK_POINTS, -(-n // TILE_POINTS) * TILE_POINTS)
+    weight, D = aligned((len(cut), whole_lines(K))), aligned((size, padded, TILE_POINTS))
+    weight[:], D[:] = 0.0, 0.0
     L, R = (scratch(f"mixture {name}", size, K, block) for name in "LR")
     state = MixtureStep(
         X=X,
@@ -65,7 +67,7 @@ def full_covariance_step(
         mean=np.ascontiguousarray(mean),
         factor=factor,
         level=level,
-        weight=np.zeros((len(cut), K)),
+        weight=weight,
         first=np.zeros((len(cut), K, d)),
         second=np.zeros((len(cut), K, d, padded)),
         value=np.zeros(len(cut)),
@@ -74,12 +76,12 @@ def full_covariance_step(
         R=R,
         L_bits=L.view(np.int64),
         R_bits=R.view(np.int64),
-        D=np.zeros((size, padded, TILE_POINTS)),
-        lanes=np.empty((size, 2, TILE_POINTS)),
-        points=np.empty((size, 3, block)),
+        D=D,
+        lanes=aligned((size, 2, TILE_POINTS)),
+        points=aligned((size, 3, block)),
     )
     run_team(_step, state, size=size)
-    return state.weight.sum(axis=0), state.first.sum(axis=0), state.second.sum(axis=0), float(state.value.sum())
+    return weight[:, :K].sum(axis=0), state.first.sum(axis=0), state.second.sum(axis=0), float(state.value.sum())
 
 
 @jit(reference_counting=False)
