@@ -1,0 +1,1 @@
+"""Choosing the rows that nearest neighbours need: condensing, editing."""
