@@ -22,6 +22,7 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import OutlierDetector
 from fivefold.core.estimators.params import Count, Index, Range, Seed
+from fivefold.core.numerics.weighted_quantile import weighted_quantile
 from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Table, UserTable, UserTarget, UserWeights, Vector, Weights
@@ -160,7 +161,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         features = (*(() if before is None else before.features), *(f for _, f in grown))
         model = replace(blank, trees=committee_trees(trees), seeds=np.concatenate([kept, seeds]), features=features)
         if self.contamination != "auto":
-            model = replace(model, offset=_score_quantile(model.scores(X), w, self.contamination))
+            model = replace(model, offset=weighted_quantile(model.scores(X), w, self.contamination))
         self.model_ = model
 
     def _rows(self, size: int) -> int:
@@ -228,13 +229,3 @@ def _isolation_tree(X: Table, model: IsolationModel, i: int, width: int) -> tupl
     length = (tree.depth + mean_path_length(weight))[:, None]
     tree = replace(tree, feature=np.where(tree.feature >= 0, features[tree.feature], -1).astype(np.int32))
     return ForestArrays.of(TreeModel(tree, length, np.zeros(len(tree)), weight, d, 1)), features
-
-
-def _score_quantile(scores: Array, w: Weights, share: float) -> float:
-    """The score below which a share of the rows lies, by weight."""
-    if (w == np.rint(w)).all():
-        order = np.argsort(scores)
-        ends, place = np.cumsum(w[order]), share * (w.sum() - 1)
-        low, high = (scores[order][np.searchsorted(ends, k, side="right")] for k in (np.floor(place), np.ceil(place)))
-        return float(low + (high - low) * (place - np.floor(place)))
-    return float(np.quantile(scores, share, weights=w, method="inverted_cdf"))

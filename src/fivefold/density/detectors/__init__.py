@@ -1,0 +1,1 @@
+"""What the outlier detectors of this chapter share."""
