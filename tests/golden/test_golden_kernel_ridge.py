@@ -9,9 +9,10 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from fivefold.decomposition import PCA, KernelPCA
 from fivefold.gaussian_process import GaussianProcessRegressor
 from fivefold.kernel_approximation import Nystroem
-from fivefold.kernel_ridge import KernelRidge, KernelRidgeClassifier, SmoothingSpline
+from fivefold.kernel_ridge import KernelRidge, KernelRidgeClassifier
 from fivefold.kernels import RBF, Gram, gaussian
 from fivefold.linear_model import Ridge
+from fivefold.smoothing import SmoothingSpline
 
 LINE, STEPS = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 2.0])
 rng = np.random.default_rng(112)
