@@ -34,8 +34,8 @@ from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import methods
 from fivefold.datasets import course_datasets, disc, mixture_1d
 from fivefold.datasets.tiny_tables import tiny_tables
+from fivefold.decision.minimum_risk import conditional_risks
 from fivefold.evaluation import monte_carlo_risk
-from fivefold.evaluation.decisions import conditional_risks
 from fivefold.evaluation.metrics import ConfusionCounts, DensityROC, misclassification_rate, pearson_correlation
 from fivefold.evaluation.point_prediction import AbsoluteLoss, SquaredLoss, WeightedSample
 from fivefold.evaluation.row_losses import absolute_row_loss, squared_row_loss, zero_one_row_loss

@@ -12,14 +12,14 @@ from sklearn.metrics import f1_score, precision_recall_curve, roc_curve
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils.estimator_checks import check_estimator
 
-from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
-from fivefold.evaluation.decisions import (
+from fivefold.decision.minimum_risk import (
     MinimumRiskClassifier,
     conditional_risks,
     decide,
     error_reject,
     likelihood_ratio_threshold,
 )
+from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.evaluation.point_prediction import (
     AbsoluteLoss,
     MinkowskiLoss,

@@ -14,9 +14,9 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from fivefold import plot
 from fivefold.cluster import KMeans
+from fivefold.decision.minimum_risk import error_reject
 from fivefold.evaluation.calibration import reliability
 from fivefold.evaluation.curves import learning_curve, validation_curve
-from fivefold.evaluation.decisions import error_reject
 from fivefold.evaluation.experiments.bias_variance import ErrorDecomposition
 from fivefold.evaluation.metrics import ConfusionCounts, DensityROC
 from fivefold.naive_bayes import GaussianNB

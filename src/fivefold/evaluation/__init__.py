@@ -4,6 +4,8 @@ comparison holds the tests between learners, experiments the simulations and com
 what a model learned: effects of columns, contributions to single predictions, errors by group.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from fivefold.evaluation.bootstrap import OutOfBag as OutOfBag
 from fivefold.evaluation.bootstrap import bootstrap_error as bootstrap_error
 from fivefold.evaluation.calibration import brier as brier
@@ -17,8 +19,6 @@ from fivefold.evaluation.conformal import conformal_regressor as conformal_regre
 from fivefold.evaluation.cross_conformal import cross_conformal_regressor as cross_conformal_regressor
 from fivefold.evaluation.curves import learning_curve as learning_curve
 from fivefold.evaluation.curves import validation_curve as validation_curve
-from fivefold.evaluation.decisions import MinimumRiskClassifier as MinimumRiskClassifier
-from fivefold.evaluation.decisions import error_reject as error_reject
 from fivefold.evaluation.experiments.bias_variance import bootstrap_bias_variance as bootstrap_bias_variance
 from fivefold.evaluation.experiments.bias_variance import decompose as decompose
 from fivefold.evaluation.experiments.bias_variance import simulate_bias_variance as simulate_bias_variance
@@ -45,3 +45,17 @@ from fivefold.evaluation.thresholds import Costs as Costs
 from fivefold.evaluation.thresholds import ThresholdClassifier as ThresholdClassifier
 from fivefold.evaluation.validation import cross_validate as cross_validate
 from fivefold.evaluation.validation import three_way_split as three_way_split
+
+if TYPE_CHECKING:
+    from fivefold.decision.minimum_risk import MinimumRiskClassifier as MinimumRiskClassifier
+    from fivefold.decision.minimum_risk import error_reject as error_reject
+
+DECISIONS = ("MinimumRiskClassifier", "error_reject")  # names that are in fivefold.decision now, which imports this
+
+
+def __getattr__(name: str) -> Any:
+    if name in DECISIONS:
+        from fivefold.decision import minimum_risk
+
+        return getattr(minimum_risk, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,10 +6,12 @@ accuracy           share of rows with the right class
 balanced accuracy  mean over the classes of the share found
 macro F1           mean over the classes of 2 PR / (P + R), P precision and R recall
 AUC                mean over the classes k of P(p_k of a row of k > p_k of another row)
+whole sequences    share of sequences in which every step has the right class
 RMSE               sqrt(mean (y_i - f(x_i))^2)
 MAE                mean |y_i - f(x_i)|
 R2                 1 - sum (y_i - f(x_i))^2 / sum (y_i - mean y)^2
 correlation        of y and f(x); zero if either is constant
+expected cost      mean cost of the decision of least expected cost, in studies with a cost matrix
 
 They are written out here, and tested to equal scikit-learn's: a study computes them for every fold and a thousand
 bootstrap samples, and scikit-learn's input checks take longer than a quick learner takes to fit.
@@ -24,7 +26,7 @@ from typing import Literal, cast
 
 import numpy as np
 
-from fivefold.core.types import Labels, Matrix, Table, Target, Vector
+from fivefold.core.types import Codes, Labels, Matrix, Table, Target, Vector
 from fivefold.evaluation.metrics import pearson_correlation as pearson
 from fivefold.evaluation.protocols import FittedClassifier, FittedModel
 
@@ -37,6 +39,7 @@ class CachedPredictions:
 
     model: FittedModel  # a FittedClassifier, if probabilities are asked for
     X: Table
+    sequences: Codes | None = None  # (n,) the sequence that each row is a step of, where whole ones are scored
 
     @cached_property
     def predictions(self) -> Target:
@@ -146,6 +149,15 @@ def _rank_sum(ascending: Vector, some: Vector) -> float:
     return float((below + not_above + 1).sum() / 2)
 
 
+def sequence_accuracy(answers: CachedPredictions, y: Target) -> float:
+    """Share of the sequences all of whose steps have the right class; each row is one where none are given."""
+    right = answers.predictions == y
+    if answers.sequences is None:
+        return float(np.mean(right))
+    _, k = np.unique(answers.sequences, return_inverse=True)
+    return float(np.mean(np.bincount(k, right) == np.bincount(k)))
+
+
 def rmse(answers: CachedPredictions, y: Target) -> float:
     """Root mean squared error."""
     return float(np.sqrt(squared_errors(answers, y).mean()))
@@ -181,6 +193,10 @@ def correlation(answers: CachedPredictions, y: Target) -> float:
     return float(np.nan_to_num(pearson(y, answers.predictions)))
 
 
+def _no_costs(answers: CachedPredictions, y: Target) -> float:
+    raise TypeError("an expected cost needs a cost matrix; see fivefold.decision.CostMatrix.score")
+
+
 # The first score of a task is the default of a study.
 SCORES = {
     score.name: score
@@ -196,4 +212,16 @@ SCORES = {
         Score("mae", "MAE", "regression", False, 0.0, np.inf, mae, absolute_errors),
         Score("correlation", "correlation", "regression", True, -1.0, 1.0, correlation),
     )
+}
+
+# Beside the scores of rows, in a study whose rows are steps of sequences.
+SEQUENCE_ACCURACY = Score(
+    "sequence_accuracy", "whole sequences right", "classification", True, 0.0, 1.0, sequence_accuracy
+)
+COST = "cost"  # the name of the score that a cost matrix makes
+# Every score that results may name: the last two only in studies of sequences, and of costs.
+KNOWN_SCORES = {
+    **SCORES,
+    SEQUENCE_ACCURACY.name: SEQUENCE_ACCURACY,
+    COST: Score(COST, "expected cost", "classification", False, 0.0, np.inf, _no_costs),
 }

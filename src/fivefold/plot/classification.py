@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import auc, average_precision_score, confusion_matrix, precision_recall_curve, roc_curve
 
 from fivefold.core.types import Mask, UserTarget
+from fivefold.decision.minimum_risk import ErrorRejectCurve
 from fivefold.evaluation.calibration import Reliability
-from fivefold.evaluation.decisions import ErrorRejectCurve
 from fivefold.evaluation.metrics import ConfusionCounts, DensityROC, is_positive
 from fivefold.evaluation.protocols import Label
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, SEQUENTIAL, axes, axes_row, colour, legend, marker

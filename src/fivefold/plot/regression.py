@@ -1,14 +1,18 @@
-"""Regression in pictures: a surface with the band of its noise, and what one outlier does to each fit."""
+"""Regression in pictures: a surface with the band of its noise, what one outlier does to each fit, and curves side by
+side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fivefold.core.types import Matrix, UserTable, UserTarget
-from fivefold.plot.style import GREY, INK, axes, colour, legend, marker
+from fivefold.plot.style import GREY, INK, axes, axes_row, colour, legend, marker
+
+CURVE_POINTS = 601  # at which a curve is drawn: steps look like steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,3 +63,37 @@ def outlier_sensitivity(sensitivity: OutlierSensitivity, *, column: int = 0, ax:
         )
     legend(ax, loc="best")
     return ax
+
+
+def curve_panels(
+    models: Mapping[str, Any],
+    X: UserTable,
+    y: UserTarget,
+    *,
+    level: float | None = None,
+    panels: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """A panel per fitted regressor of one column, with the points and its curve; by name.
+
+    With `level`, smoothers that have `confidence_band` show it.
+
+    Examples
+    --------
+    >>> from fivefold.smoothing import Regressogram, RunningMean
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0]
+    >>> models = {"bins": Regressogram(2.0).fit(X, y), "window": RunningMean(2.0).fit(X, y)}
+    >>> [ax.get_title() for ax in curve_panels(models, X, y)]
+    ['bins', 'window']
+    """
+    x = np.asarray(X, dtype=float).reshape(-1)
+    line = np.linspace(x.min(), x.max(), CURVE_POINTS)[:, None]
+    panels = axes_row(len(models), panels)
+    for ax, (name, model) in zip(panels, models.items(), strict=True):
+        axes(ax, x="x", y="y")
+        ax.scatter(x, y, s=9, color=GREY, lw=0)
+        if level is not None and hasattr(model, "confidence_band"):
+            band = model.confidence_band(line, level)
+            ax.fill_between(line[:, 0], band.low, band.high, color=colour(0), alpha=0.18, lw=0)
+        ax.plot(line[:, 0], model.predict(line), color=colour(0), lw=1.6)
+        ax.set_title(name, color=INK)
+    return list(panels)

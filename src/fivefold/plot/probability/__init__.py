@@ -1,0 +1,1 @@
+"""Figures of distributions and their parameters: posterior_sharpening.py, student_t_tails.py, averages.py."""
