@@ -12,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from fivefold.decision.cost_matrix import CostMatrix
 from fivefold.evaluation.comparison.estimate import Estimate
 from fivefold.evaluation.scores import Score
 from fivefold.study.formatting import (
@@ -25,11 +26,13 @@ from fivefold.study.formatting import (
     join_names,
     shorten_name,
 )
+from fivefold.study.judging.cost_summary import cost_sentences
 from fivefold.study.judging.holdout_summary import holdout_sentences
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.judging.time_order import time_order_sentences
 from fivefold.study.judging.tuning_summary import chosen_settings, describe_members, range_notes, was_tuned
 from fivefold.study.planning.plan import Plan
+from fivefold.study.sequences.step_order import describe_lengths
 from fivefold.study.tables.dataset import Data
 
 TABLE_LEGENDS = (
@@ -75,6 +78,8 @@ def study_heading(plan: Plan) -> RenderableType:
     grid.add_row("learners", Text(", ".join(learner.name for learner in plan.learners)))
     for label, line in zip_longest(["plan"], _describe_plan(plan), fillvalue=""):
         grid.add_row(label, Text(line))
+    if (costs := plan.cost_matrix) is not None:
+        grid.add_row("costs", Text(_describe_costs(costs)))
     if len(plan.holdout):
         grid.add_row("hold-out", f"{len(plan.holdout)} rows, locked until the winner is fitted")
     if plan.options.device is not None:
@@ -107,7 +112,8 @@ def verdict(results: Results) -> RenderableType:
     """What the table means, in words."""
     if not results.judged:
         return Text("Every learner failed; the reasons are above.", style="red")
-    return Text.assemble("Best: ", (results.judged[0].name, "bold"), ". ", " ".join(ranking_sentences(results)))
+    said = [*ranking_sentences(results), *cost_sentences(results)]
+    return Text.assemble("Best: ", (results.judged[0].name, "bold"), ". ", " ".join(said))
 
 
 def certificate_text(results: Results) -> RenderableType:
@@ -227,7 +233,10 @@ def _describe_plan(plan: Plan) -> list[str]:
     if data.copies:
         equal = f"{format_count(data.copies, 'row')} {'equals' if data.copies == 1 else 'equal'} an earlier one"
         lines.append(f"{equal} in all columns: they share its part of every split")
-    if data.groups is not None:
+    if data.sequences is not None:
+        said = f"{describe_lengths(data.sequences)}, of {data.sequence_column!r} in order of {data.order_column!r}"
+        lines.append(f"{said}: no sequence is in both parts of a split")
+    if data.groups is not None and data.group_noun == "group":
         groups = format_count(len(np.unique(data.groups)), "group")
         lines.append(f"{groups} of {data.group_column!r}: the rows of a group are never in both parts of a split")
     if data.time is not None:
@@ -242,6 +251,20 @@ def _describe_device(plan: Plan, device: str) -> str:
     """Which learners are fitted on the device."""
     there = [learner.name for learner in plan.learners if learner.takes_tensors]
     return f"{device} for {join_names(there)}; others on the CPU" if there else f"no learner takes tensors for {device}"
+
+
+def _describe_costs(costs: CostMatrix) -> str:
+    """What decides, and the dearest mistake."""
+    table = np.asarray(costs.costs)
+    true, decided = np.unravel_index(int(table.argmax()), table.shape)
+    reject = ""
+    if costs.reject is not None:
+        prices = sorted({float(price) for price in costs.losses[-1]})
+        reject = f"; a rejection costs {' to '.join(f'{price:g}' for price in (prices[0], prices[-1])[: len(prices)])}"
+    return (
+        f"decisions of least expected cost; the dearest mistake is {costs.classes[decided]} for "
+        f"{costs.classes[true]}, at {table.max():g}{reject}"
+    )
 
 
 def _describe_target(data: Data) -> str:

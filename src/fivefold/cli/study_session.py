@@ -28,6 +28,7 @@ from fivefold.study.judging.results import judge_outcomes
 from fivefold.study.models.all_rows import fit_to_all_rows
 from fivefold.study.models.model_file import load_model, save_model
 from fivefold.study.outputs import DRAWING_STEP, StudyOutputs, write_outputs
+from fivefold.study.planning.cost_file import read_cost_file
 from fivefold.study.planning.plan import Plan, make_plan, plan_to_json
 from fivefold.study.running.budget import TIMING_SHARE, closing_seconds, fit_to_budget
 from fivefold.study.running.costs import forecast_cost
@@ -72,12 +73,15 @@ class StudyOptions:
     column: Mapping[str, str] = field(default_factory=dict)
     group: str | None = None
     time: str | None = None
+    sequence: str | None = None
+    order: str | None = None
     header: bool | None = None
     rare_classes: str | None = None
     split_copies: bool = False
     refit: bool = True
     sample: int | None = None
     device: str | None = None
+    costs: str | None = None
 
     @classmethod
     def from_journal(cls, journal: Journal) -> StudyOptions:
@@ -98,6 +102,8 @@ class StudyOptions:
             rare_classes=self.rare_classes,
             split_copies=self.split_copies,
             sample=self.sample,
+            sequence=self.sequence,
+            order=self.order,
         )
 
     @property
@@ -306,6 +312,7 @@ def _make_plan(asked: StudyOptions, data: Data) -> Plan:
         holdout=asked.holdout,
         margin=asked.margin,
         device=asked.device,
+        costs=None if asked.costs is None else read_cost_file(Path(asked.costs), data),
     )
 
 

@@ -41,6 +41,7 @@ def card_text(about: Mapping[str, Any]) -> str:
     lines = [
         f"{card.get('method')}, {schema['task']} of {schema['target']!r}",
         *([f"  classes    {', '.join(schema['classes'])}"] if schema["classes"] else []),
+        *(["  decides    by least expected cost"] if card.get("costs") else []),
         f"  settings   {chosen}",
         f"  columns    {counts}",
         f"  fitted on  {data.get('rows_fitted', 0):,} of {data.get('rows', 0):,} rows of {data.get('name')}",

@@ -101,10 +101,19 @@ def prediction_frame(model: ModelFile, new: NewRows) -> pl.DataFrame:
     if model.schema.task.is_classification:
         P = model.pipeline.predict_proba(new.X)
         columns |= {f"p_{label}": P[:, k] for k, label in enumerate(model.pipeline.classes_)}
-    names = [c.name for c in model.schema.columns if c.kind == "identifier" and c.name in new.X.columns]
+    own = model.schema.places
+    names = [c.name for c in model.schema.columns if c.kind == "identifier" or c.name in own if c.name in new.X.columns]
     names = [name for name in names if name not in columns]
-    places: dict[str, Any] = {name: new.X[name] for name in names} or {new.unit: new.at}
+    places: dict[str, Any] = {name: _as_written(new.X[name]) for name in names} or {new.unit: new.at}
     return pl.DataFrame({**places, **columns})
+
+
+def _as_written(values: pl.Series) -> pl.Series:
+    """Whole numbers without a point."""
+    import polars as pl
+
+    whole = values.dtype.is_float() and bool((values == values.round()).all())
+    return values.cast(pl.Int64) if whole else values
 
 
 def escape_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:

@@ -29,6 +29,13 @@ from fivefold.cli.options import (
 METRIC_OPTION = Annotated[
     str | None, typer.Option(help="Score that ranks and tunes; by default log_loss for classes, rmse for numbers.")
 ]
+COSTS_OPTION = Annotated[
+    Path | None,
+    typer.Option(
+        help="Table of costs: a row per true class, a column per decision, and a column reject if rows may be "
+        "rejected. Learners are ranked, and the model decides, by expected cost."
+    ),
+]
 JOBS_OPTION = Annotated[
     int | None, typer.Option(min=1, help="Worker processes; by default one per core, or one for a small table.")
 ]
@@ -38,8 +45,20 @@ CLUSTER_OPTION = Annotated[
 FOLDS_OPTION = Annotated[
     int | None, typer.Option(min=2, help="Outer folds; the default depends on the number of rows.")
 ]
+REPEATS_OPTION = Annotated[
+    int | None, typer.Option(min=1, help="Repeats of the outer folds; the default depends on the number of rows.")
+]
+OUT_OPTION = Annotated[Path, typer.Option(help="Folder for the report, the model and the journal.")]
 DEVICE_OPTION = Annotated[
     str | None, typer.Option(help="Fit methods that take tensors on a GPU: cuda, or cuda:1; the others on the CPU.")
+]
+GROUP_OPTION = Annotated[str | None, typer.Option(help="Column that says which rows belong together.")]
+TIME_OPTION = Annotated[str | None, typer.Option(help="Column that orders the rows in time.")]
+SEQUENCE_OPTION = Annotated[
+    str | None, typer.Option(help="Column that says which sequence each row is a step of; it is never split.")
+]
+ORDER_OPTION = Annotated[
+    str | None, typer.Option(help="With --sequence: the column of numbers or dates that orders its steps.")
 ]
 
 
@@ -50,10 +69,9 @@ def study(
     task: TASK_OPTION = None,
     methods: METHODS_OPTION = None,
     metric: METRIC_OPTION = None,
+    costs: COSTS_OPTION = None,
     folds: FOLDS_OPTION = None,
-    repeats: Annotated[
-        int | None, typer.Option(min=1, help="Repeats of the outer folds; the default depends on the number of rows.")
-    ] = None,
+    repeats: REPEATS_OPTION = None,
     holdout: HOLDOUT_OPTION = None,
     margin: MARGIN_OPTION = None,
     budget: Annotated[str | None, typer.Option(help="Time until the report is written, such as 90s or 10min.")] = None,
@@ -61,12 +79,12 @@ def study(
     cluster: CLUSTER_OPTION = None,
     device: DEVICE_OPTION = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for the report, the model and the journal.")] = Path(
-        "fivefold-study"
-    ),
+    out: OUT_OPTION = Path("fivefold-study"),
     column: COLUMN_OPTION = None,
-    group: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None,
-    time: Annotated[str | None, typer.Option(help="Column that orders the rows in time.")] = None,
+    group: GROUP_OPTION = None,
+    time: TIME_OPTION = None,
+    sequence: SEQUENCE_OPTION = None,
+    order: ORDER_OPTION = None,
     header: HEADER_OPTION = None,
     rare_classes: RARE_CLASSES_OPTION = None,
     split_copies: SPLIT_COPIES_OPTION = False,
@@ -82,8 +100,6 @@ def study(
     from fivefold.cli.study_session import RunOptions, StudyOptions, parse_kinds, parse_seconds, run_study
     from fivefold.study.tables.dataset import BadInput
 
-    sources = ((name, context.get_parameter_source(name)) for name in context.params)
-    typed = [name for name, source in sources if source is not None and source.name == "COMMANDLINE"]
     try:
         asked = StudyOptions(
             data=str(Path(data).resolve()) if Path(data).exists() else data,
@@ -91,6 +107,7 @@ def study(
             task=task,
             methods=tuple(name.strip() for name in (methods or "").split(",") if name.strip()),
             metric=metric,
+            costs=None if costs is None else str(costs.resolve()),
             folds=folds,
             repeats=repeats,
             holdout=holdout,
@@ -100,6 +117,8 @@ def study(
             column=parse_kinds(column or ()),
             group=group,
             time=time,
+            sequence=sequence,
+            order=order,
             header=header,
             rare_classes=rare_classes,
             split_copies=split_copies,
@@ -107,7 +126,7 @@ def study(
             sample=sample,
             device=device,
         )
-        given = frozenset(typed) & {field.name for field in fields(StudyOptions)}
+        given = _typed_options(context) & {field.name for field in fields(StudyOptions)}
         how = RunOptions(
             out=out,
             jobs=jobs,
@@ -123,3 +142,9 @@ def study(
     except BadInput as error:
         refuse(str(error))
     raise typer.Exit(code)
+
+
+def _typed_options(context: typer.Context) -> frozenset[str]:
+    """The options that were given on the command line."""
+    sources = ((name, context.get_parameter_source(name)) for name in context.params)
+    return frozenset(name for name, source in sources if source is not None and source.name == "COMMANDLINE")

@@ -32,7 +32,7 @@ def advise(known: PriorKnowledge) -> tuple[str, ...]:
     if known not in get_args(PriorKnowledge):
         raise ValueError(f"known must be one of {', '.join(get_args(PriorKnowledge))}; got {known!r}")
     if known == "distributions":
-        return ("fivefold.evaluation.decisions.decide", "fivefold.evaluation.metrics.misclassification_rate")
+        return ("fivefold.decision.minimum_risk.decide", "fivefold.evaluation.metrics.misclassification_rate")
     return tuple(f"fivefold.{m.chapter}.{m.name}" for m in methods() if _knowledge_for(m) == known)
 
 

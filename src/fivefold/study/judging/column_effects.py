@@ -22,7 +22,7 @@ from fivefold.evaluation.inspection.shapley import Contributions, shapley_values
 from fivefold.evaluation.protocols import Label
 from fivefold.study.models.m_estimate import MEstimateClassifier
 from fivefold.study.planning.plan import Plan
-from fivefold.study.planning.splits import derive_seed
+from fivefold.study.planning.splits import at_most, derive_seed
 from fivefold.study.preparation.column_transformer import USABLE_KINDS, prepared_columns
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier
 
@@ -133,6 +133,8 @@ def _examples(P: np.ndarray, outputs: np.ndarray, label: Label | None) -> list[t
 
 
 def _sample(plan: Plan, count: int) -> np.ndarray:
-    """At most this many rows outside the hold-out; a smaller sample is part of a larger one."""
+    """At most this many rows outside the hold-out; a smaller sample is part of a larger one. Sequences stay whole."""
     rng = np.random.default_rng(derive_seed(plan.seed, EFFECT_INDEX, EFFECT_INDEX))
+    if plan.data.sequences is not None:
+        return at_most(plan.data, plan.rows, count, rng)
     return np.sort(rng.permutation(plan.rows)[:count])

@@ -66,18 +66,19 @@ def open_holdout(plan: Plan, learner: str, model: FittedModel | None, journal: J
         return HoldoutResult(**stored | {"certificate": restored, "intervals": intervals})
     X, y, groups = plan.data.X[plan.holdout], plan.data.y[plan.holdout], _dependent_rows(plan)
     assert model is not None
-    answers = CachedPredictions(model, X)
-    scores = score_all(plan.scores, answers, y)
+    answers = CachedPredictions(model, X, plan.data.sequences_of(plan.holdout))
     certificate = None
     if plan.data.task.is_classification:
         certificate = certify_holdout(int(np.sum(answers.predictions != y)), len(y), CERTIFICATE_DELTA)
     given, codes = _stored_predictions(plan, answers)
+    scores = score_all(plan.scores, CachedPredictions(given, np.arange(len(y)), answers.sequences), codes)
+    spans = {s.name: score_interval(s, given, codes, groups, answers.sequences) for s in plan.scores}
     found = HoldoutResult(
         learner=learner,
         rows=len(y),
         scores=scores,
         certificate=certificate,
-        intervals={s.name: (i.low, i.high) for s in plan.scores for i in [score_interval(s, given, codes, groups)]},
+        intervals={name: (one.low, one.high) for name, one in spans.items()},
         baseline=_baseline_scores(plan),
     )
     journal.put("holdout", asdict(found))
@@ -101,7 +102,7 @@ def _baseline_scores(plan: Plan) -> dict[str, float]:
         shares = np.bincount(plan.codes[rows], minlength=len(plan.classes)) / len(rows)
         given = PrecomputedModel(np.full(n, shares.argmax()), np.tile(shares, (n, 1)))
         truth = plan.codes[plan.holdout]
-    return score_all(plan.scores, CachedPredictions(given, np.arange(n)), truth)
+    return score_all(plan.scores, CachedPredictions(given, np.arange(n), plan.data.sequences_of(plan.holdout)), truth)
 
 
 def _dependent_rows(plan: Plan) -> np.ndarray | None:

@@ -31,7 +31,7 @@ def _certificate_sentences(results: Results, found: HoldoutResult) -> list[str]:
         )
     data = results.plan.data
     if data.groups is not None or data.time is not None:
-        what = "of one group" if data.groups is not None else "close in time"
+        what = f"of one {data.group_noun}" if data.groups is not None else "close in time"
         said.append(f"Rows {what} depend on one another, so the certificate promises more than it can keep.")
     return said
 

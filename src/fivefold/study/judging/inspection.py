@@ -26,7 +26,7 @@ from fivefold.evaluation.protocols import FittedClassifier, FittedModel
 from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.judging.results import LearnerResult
 from fivefold.study.planning.plan import Plan
-from fivefold.study.planning.splits import Split, derive_seed, mean_test_train_ratio
+from fivefold.study.planning.splits import Split, at_most, derive_seed, mean_test_train_ratio
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.running.fold import FoldResult, scores_at_share
 from fivefold.study.running.pipelines import fit_pipeline
@@ -88,11 +88,7 @@ def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResul
     score, y = plan.scores[0], plan.coded(plan.data).y
     rng = np.random.default_rng(derive_seed(plan.seed, split.repeat, split.fold))
     model = _fit_fold(plan, judged, fold, split.train)
-    rows = (
-        split.test
-        if len(split.test) <= MAX_SHUFFLED_ROWS
-        else np.sort(rng.choice(split.test, MAX_SHUFFLED_ROWS, replace=False))
-    )
+    rows = at_most(plan.data, split.test, MAX_SHUFFLED_ROWS, rng)
     X, orders = plan.data.X[rows], [rng.permutation(len(rows)) for _ in range(SHUFFLES)]
     tables = [X, *(X.with_columns(X[name][order]) for name in names for order in orders)]
     least, *shuffled = _losses(score, model, tables, y[rows])

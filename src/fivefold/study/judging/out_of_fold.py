@@ -8,6 +8,7 @@ balanced accuracy   - (A + ([right] - a_k) n / (K n_k))           a_k share foun
 RMSE                (r^2 / R + R) / 2                             r residual, R the RMSE: its first-order change
 R2                  r^2 / var y - 1
 MAE                 |r|
+expected cost       the cost of the decision
 
 F1, AUC and the correlation are no means over rows.
 """
@@ -20,7 +21,7 @@ import numpy as np
 
 from fivefold.core.types import Array, Codes, Indices, Matrix, Vector
 from fivefold.evaluation.comparison.resampling_units import group_units, row_units, time_units
-from fivefold.evaluation.scores import MIN_PROBABILITY
+from fivefold.evaluation.scores import COST, MIN_PROBABILITY
 from fivefold.study.planning.plan import Plan
 from fivefold.study.running.fold import FoldResult
 from fivefold.study.running.run import LearnerOutcome
@@ -53,6 +54,12 @@ def _squares(plan: Plan, fold: FoldResult) -> Array:
     return np.square(plan.data.y[fold.test] - fold.predicted)
 
 
+def _decision_costs(plan: Plan, fold: FoldResult) -> Array:
+    matrix = plan.cost_matrix
+    assert matrix is not None and plan.codes is not None and fold.proba is not None
+    return matrix.row_costs(fold.proba, plan.codes[fold.test])
+
+
 def _absolute_errors(plan: Plan, fold: FoldResult) -> Array:
     return np.abs(plan.data.y[fold.test] - fold.predicted)
 
@@ -81,6 +88,7 @@ ROW_SCORES: Mapping[str, tuple[FoldLosses, Callable[[Vector, Array], Vector]]] =
     "rmse": (_squares, _root),
     "r2": (_squares, lambda squares, y: squares / np.var(y) - 1.0),
     "mae": (_absolute_errors, _unchanged),
+    COST: (_decision_costs, _unchanged),
 }
 
 

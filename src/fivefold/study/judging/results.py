@@ -17,6 +17,7 @@ from fivefold.study.environment import installed_versions, relevant_packages
 from fivefold.study.formatting import first_names, format_significant, join_names
 from fivefold.study.judging.final_holdout import HoldoutResult
 from fivefold.study.judging.out_of_fold import ROW_SCORES, out_of_fold_losses, out_of_fold_rows, sampling_units
+from fivefold.study.judging.sequence_summary import sequence_sentences
 from fivefold.study.judging.time_order import TimeOrderScore
 from fivefold.study.judging.verdicts import ALPHA, WinnerComparison, compare_with_winner, practical_margin
 from fivefold.study.planning.plan import Plan
@@ -197,7 +198,7 @@ def ranking_sentences(results: Results) -> list[str]:
     elif unbeaten := [judged.name for judged in results.baselines if not judged.worse]:
         names = join_names(unbeaten)
         sentences.append(f"It is not shown to be better than the baseline {names}: perhaps nothing was learned.")
-    return sentences
+    return [*sentences, *sequence_sentences(results)]
 
 
 def _name_some(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from fivefold.evaluation.bootstrap_intervals import ASSUMPTIONS, Interval, bootstrap_score
-from fivefold.evaluation.scores import Score
+from fivefold.evaluation.scores import SCORES, SEQUENCE_ACCURACY, Score
 
 CONFIDENCE = 0.95  # of the intervals
 MAX_DRAWS, MAX_DRAWN_ROWS = 1000, 2_000_000  # bootstrap samples, and rows of all samples together
@@ -39,8 +39,21 @@ class PrecomputedModel:
         return np.asarray(np.asarray(self.P)[rows])
 
 
-def score_interval(score: Score, given: PrecomputedModel, y: np.ndarray, groups: np.ndarray | None = None) -> Interval:
-    """The score of stored predictions, with its interval; `groups` are codes of rows that depend on one another."""
+def score_interval(
+    score: Score,
+    given: PrecomputedModel,
+    y: np.ndarray,
+    groups: np.ndarray | None = None,
+    sequences: np.ndarray | None = None,
+) -> Interval:
+    """The score of stored predictions, with its interval; `groups` are codes of rows that depend on one another.
+
+    `sequences` are codes of the sequences that rows are steps of, if any: `SEQUENCE_ACCURACY` takes each as one row.
+    """
+    if score is SEQUENCE_ACCURACY and sequences is not None:
+        wrong = np.bincount(np.unique(sequences, return_inverse=True)[1], given.labels != y) > 0
+        whole = PrecomputedModel(~wrong, None)
+        return score_interval(SCORES["accuracy"], whole, np.full(len(wrong), True))
     n = len(y)
     estimate = score.score_model(given, np.arange(n), y)
     if score.name == "accuracy" and groups is None:

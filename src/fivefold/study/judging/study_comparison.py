@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from fivefold.evaluation.comparison import Friedman, friedman_test, nemenyi
-from fivefold.evaluation.scores import SCORES
+from fivefold.evaluation.scores import KNOWN_SCORES
 from fivefold.study.tables.dataset import BadInput
 
 MIN_DATA_SETS = 10  # with fewer, the distribution of the test statistic is approximate
@@ -38,7 +38,7 @@ class StudySummary:
 
     @property
     def larger_is_better(self) -> bool:
-        return SCORES[self.score].larger_is_better
+        return KNOWN_SCORES[self.score].larger_is_better
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def read_study(source: Path) -> StudySummary:
         raise BadInput(
             f"{path} is not the results file of a study, or is damaged ({type(error).__name__}: {error})"
         ) from None
-    if score not in SCORES:
+    if score not in KNOWN_SCORES:
         raise BadInput(f"{path} ranks by {score!r}, which this version does not know")
     return StudySummary(str(source), data, digest, score, means, baselines)
 

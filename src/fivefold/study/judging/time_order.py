@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from fivefold.evaluation.scores import SCORES
+from fivefold.evaluation.scores import KNOWN_SCORES
 from fivefold.study.formatting import decimals_for, format_number
 from fivefold.study.planning.plan import LARGE_TABLE_ROWS, Plan
 from fivefold.study.planning.portfolio import Learner
@@ -89,7 +89,7 @@ def time_order_sentences(found: TimeOrderScore | None) -> list[str]:
     digits = decimals_for(found.shuffled)
     return [
         f"In order of {found.column!r}, each fold later than its training rows, {found.learner} has "
-        f"{SCORES[found.score].title} {format_number(found.ordered, digits)}; with shuffled folds it has "
+        f"{KNOWN_SCORES[found.score].title} {format_number(found.ordered, digits)}; with shuffled folds it has "
         f"{format_number(found.shuffled, digits)}. If the model will predict later rows, expect the first, and give "
         f"--time {found.column}."
     ]

@@ -83,6 +83,10 @@ def _score_unit(plan: Plan) -> tuple[float, str]:
         shares = np.unique(y, return_counts=True)[1] / len(y)
         unit = -(shares @ np.log(shares)) if score.name == "log_loss" else 1 - shares @ shares
         return float(unit), f"the {score.title} of the shares of the classes"
+    if plan.cost_matrix is not None and plan.codes is not None and plan.classes is not None:
+        shares = np.bincount(plan.codes[plan.rows], minlength=len(plan.classes)) / len(y)
+        constant = plan.cost_matrix.constant_cost(shares) - float(plan.cost_matrix.losses.min())
+        return constant, "the expected cost of the best decision that is the same for all rows"
     if score.name == "rmse":
         return float(np.std(y)), "the standard deviation of the target"
     if score.name == "mae":
@@ -143,7 +147,7 @@ def _describe_units(plan: Plan, rows: Indices, units: Codes) -> str:
     if plan.data.time is not None:
         return f"{format_count(int(units.max()) + 1, 'block')} of {block_rows(len(units))} rows in order of time"
     if plan.data.groups is not None:
-        return format_count(len(np.unique(plan.data.groups[rows])), "group")
+        return format_count(len(np.unique(plan.data.groups[rows])), plan.data.group_noun)
     return format_count(len(rows), "row") + (", copies together" if plan.data.records is not None else "")
 
 

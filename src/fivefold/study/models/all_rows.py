@@ -16,6 +16,8 @@ from sklearn.pipeline import Pipeline
 
 from fivefold.core.chunks.chunked_array import joined
 from fivefold.core.chunks.user_chunks import Chunks
+from fivefold.decision.cost_matrix import CostMatrix
+from fivefold.decision.minimum_risk import MinimumRiskClassifier
 from fivefold.study.models.model_file import ModelFile
 from fivefold.study.models.new_rows import NewRows, apply_schema
 from fivefold.study.tables.large_tables import CHUNK_BYTES, LargeTable
@@ -26,6 +28,8 @@ from fivefold.study.tables.target import target_labels
 def fit_to_all_rows(model: ModelFile, large: LargeTable) -> tuple[ModelFile, str]:
     """The model fitted to all rows, and a note; the model as it is, and why, if its method does not take chunks."""
     prepare, method = model.pipeline.steps[0][1], model.pipeline.steps[-1][1]
+    decides = isinstance(method, MinimumRiskClassifier)
+    method = method.estimator_ if decides else method
     takes = getattr(method, "takes", None)
     if model.schema.merged:
         return model, "rare classes of the sample were merged: the model is the one of the sample"
@@ -45,6 +49,8 @@ def fit_to_all_rows(model: ModelFile, large: LargeTable) -> tuple[ModelFile, str
 
     y = joined((_targets(part, model) for part in rows()), CHUNK_BYTES)
     fitted = clone(method).fit(Chunks(tables, memory=CHUNK_BYTES), y)
+    if decides:
+        fitted = CostMatrix.from_json(model.card["costs"]).deciding(fitted)
     data = {**model.card["data"], "rows": large.rows, "rows_fitted": len(y)}
     card = {**model.card, "data": data, "sample": f"chosen on a sample of {model.card['data']['rows_fitted']:,} rows"}
     pipeline = Pipeline([("prepare", prepare), ("method", fitted)])

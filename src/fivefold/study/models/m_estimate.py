@@ -17,8 +17,8 @@ from typing import Any, Self
 
 import numpy as np
 import sklearn.ensemble
+import sklearn.neighbors
 import sklearn.tree
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fivefold.core.types import Array, Labels, Matrix, UserTable, UserTarget
@@ -26,6 +26,7 @@ from fivefold.ensemble.bagging import BaggingClassifier
 from fivefold.ensemble.forests.supervised_forests import BaseForestClassifier
 from fivefold.evaluation.base import MetaClassifier
 from fivefold.evaluation.protocols import TunableModel
+from fivefold.neighbors.k_neighbors import KNeighborsClassifier
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier
@@ -65,8 +66,9 @@ def _(model: Any, X: UserTable) -> Array | float:
     return float(model.n_estimators)
 
 
-@vote_count.register
-def _(model: KNeighborsClassifier, X: UserTable) -> Array | float:
+@vote_count.register(KNeighborsClassifier)
+@vote_count.register(sklearn.neighbors.KNeighborsClassifier)
+def _(model: Any, X: UserTable) -> Array | float:
     return float(model.n_neighbors)
 
 

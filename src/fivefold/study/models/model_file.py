@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from sklearn.pipeline import Pipeline
 
 import fivefold
 from fivefold.core.storage import memory_limits, model_files
 from fivefold.core.storage.atomic_write import replacing
+from fivefold.decision.minimum_risk import MinimumRiskClassifier
 from fivefold.study.environment import installed_versions
 from fivefold.study.preparation import encoders
 from fivefold.study.tables.dataset import BadInput, Column, Data
@@ -37,7 +39,12 @@ TRUSTED_TYPES = frozenset(
     for name, thing in vars(encoders).items()
     if (isinstance(thing, type) and issubclass(thing, encoders.Encoder)) or thing is encoders._level_name
 ) | {
+    "fivefold.decision.minimum_risk.MinimumRiskClassifier",
     "fivefold.study.models.m_estimate.MEstimateClassifier",
+    "fivefold.study.sequences.sequence_classifier.HiddenMarkovClassifier",
+    "fivefold.study.sequences.sequence_classifier.SequenceClassifier",
+    "fivefold.study.sequences.neighbour_columns.NeighbourColumns",
+    "fivefold.study.sequences.neighbour_columns.StepPlaces",
     "fivefold.study.preparation.log_target.LogTargetRegressor",
     "fivefold.study.preparation.scaled_target.ScaledTargetRegressor",
 }
@@ -53,6 +60,8 @@ class Schema:
     classes: tuple[str, ...] = ()
     seen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels of the categories in training
     merged: tuple[str, ...] = ()  # rare classes of the table that one class stands for
+    sequence: str = ""  # the column that says which sequence a row is a step of, if any
+    order: str = ""  # the column that orders the steps
 
     @classmethod
     def of(cls, data: Data, rows: np.ndarray | None = None) -> Schema:
@@ -61,7 +70,8 @@ class Schema:
         classes = tuple(map(str, np.unique(data.y[rows]))) if data.task.is_classification else ()
         levels = {name: data.X[name][rows].drop_nulls().unique().sort() for name in data.of_kind("category")}
         seen = {name: tuple(map(str, values)) for name, values in levels.items() if len(values) <= MAX_KEPT_LEVELS}
-        return cls(tuple(data.columns), data.target, data.task, classes, seen, data.merged_classes)
+        columns, steps = (*data.columns, *data.step_columns), (data.sequence_column, data.order_column)
+        return cls(columns, data.target, data.task, classes, seen, data.merged_classes, *steps)
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Schema:
@@ -69,12 +79,18 @@ class Schema:
         columns = tuple(Column(**{**column, "levels": tuple(column["levels"])}) for column in plain["columns"])
         seen = {name: tuple(levels) for name, levels in plain["seen"].items()}
         merged = tuple(plain.get("merged", ()))  # files of 0.1.0 have none
-        return cls(columns, plain["target"], Task(plain["task"]), tuple(plain["classes"]), seen, merged)
+        steps = plain.get("sequence", ""), plain.get("order", "")  # files of 0.1.0 have none
+        return cls(columns, plain["target"], Task(plain["task"]), tuple(plain["classes"]), seen, merged, *steps)
 
     @property
     def needed(self) -> tuple[Column, ...]:
-        """The columns that the model learned from."""
-        return tuple(column for column in self.columns if column.kind != "identifier")
+        """The columns that the model learned from, and those that say where a row stands in a sequence."""
+        return tuple(column for column in self.columns if column.kind != "identifier" or column.name == self.sequence)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The names of the columns that say where a row stands in a sequence; none if rows are no steps."""
+        return (self.sequence, self.order) if self.sequence else ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +100,13 @@ class ModelFile:
     pipeline: Pipeline  # fitted
     schema: Schema
     card: Mapping[str, Any] = field(default_factory=dict)  # method, parameters, treatment, scores, versions
+
+    def most_probable(self, X: pl.DataFrame) -> np.ndarray:
+        """The most probable class of each row, or the predicted number; a model with costs may decide otherwise."""
+        method = self.pipeline[-1]
+        if not isinstance(method, MinimumRiskClassifier):
+            return np.asarray(self.pipeline.predict(X))
+        return np.asarray(method.classes_[self.pipeline.predict_proba(X).argmax(axis=1)])
 
     @contextmanager
     def refusing_misfits(self) -> Iterator[None]:

@@ -19,6 +19,7 @@ import polars as pl
 from fivefold.datasets.toy_datasets import EMBEDDED, load_embedded
 from fivefold.study.formatting import format_count
 from fivefold.study.models.model_file import Schema
+from fivefold.study.sequences.step_order import refuse_ties
 from fivefold.study.tables import dates, number_notation
 from fivefold.study.tables.column import Column, ColumnKind
 from fivefold.study.tables.conversion import RawColumn, convert_to_number, parse_booleans
@@ -91,8 +92,22 @@ def apply_schema(table: Table, schema: Schema, target: str | None = None) -> New
     if unknown := [name for name in raws if name not in known]:
         own_notes.append(f"columns that the model does not know, ignored: {quote_list(unknown)}")
     kept = [_read_column(raws[column.name], column, own_notes) for column in schema.columns if column.name in raws]
+    if schema.places:
+        _check_places(table, schema, {series.name: series for series in kept})
     own_notes += [note for series in kept for note in _unseen_level_notes(table, series, schema.seen.get(series.name))]
     return NewRows(table.name, pl.DataFrame(kept), table.at, table.unit, y, (*table.notes, *notes, *own_notes))
+
+
+def _check_places(table: Table, schema: Schema, kept: dict[str, pl.Series]) -> None:
+    """Refuse rows whose place in a sequence is missing or taken."""
+    for name in schema.places:
+        missing = (kept[name].is_null() | kept[name].cast(pl.String).eq("NaN").fill_null(True)).to_numpy()
+        if missing.any():
+            raise BadInput(
+                f"{table.name}: column {name!r} is missing in {format_count(int(missing.sum()), 'row')}, "
+                f"{table.where(missing)}; the model needs the place of every row in its sequence"
+            )
+    refuse_ties(kept[schema.sequence], kept[schema.order], table)
 
 
 def _check_columns(name: str, schema: Schema, columns: list[str]) -> None:

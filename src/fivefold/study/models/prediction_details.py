@@ -41,7 +41,12 @@ def explain_predictions(model: ModelFile, new: NewRows, background: NewRows) -> 
     A classifier is explained for the class that it predicts. At most BACKGROUND_ROWS rows of the background are
     compared with, evenly spread over the table.
     """
-    names = [column.name for column in model.schema.needed]
+    if model.card.get("sees_sequences"):
+        raise BadInput(
+            f"--explain: a prediction of {model.card['method']} depends on the rows before and after it, so it is no "
+            "sum of what the columns of one row contribute"
+        )
+    names = [column.name for column in model.schema.needed if column.name not in model.schema.places]
     known = len(background.X)
     if known < 2:
         raise BadInput(
@@ -52,7 +57,7 @@ def explain_predictions(model: ModelFile, new: NewRows, background: NewRows) -> 
     count = min(known, int(np.clip(affordable, MIN_BACKGROUND_ROWS, BACKGROUND_ROWS)))
     others = background.X[np.linspace(0, known - 1, count).astype(int)]
     found = row_contributions(model.pipeline, new.X.select(names), others.select(names))
-    predicted = model.pipeline.predict(new.X)
+    predicted = model.most_probable(new.X)
     base, parts = np.empty(len(new.X)), np.empty(found.values.shape[:2])
     for label in np.unique(predicted) if model.schema.task.is_classification else [None]:
         rows = np.full(len(new.X), True) if label is None else predicted == label

@@ -6,22 +6,26 @@ The intervals (`judging.score_intervals`) need rows that are independent and tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fivefold.decision.cost_matrix import CostMatrix
 from fivefold.evaluation.bootstrap_intervals import ASSUMPTIONS, Interval
-from fivefold.evaluation.scores import SCORES, CachedPredictions
+from fivefold.evaluation.scores import KNOWN_SCORES, SCORES, SEQUENCE_ACCURACY, CachedPredictions
 from fivefold.study.formatting import format_count
 from fivefold.study.judging.score_intervals import PrecomputedModel, score_interval
 from fivefold.study.models.model_file import ModelFile, Schema, version_warnings
 from fivefold.study.models.new_rows import NewRows
+from fivefold.study.sequences.neighbour_columns import step_places
+from fivefold.study.sequences.step_order import sorted_steps
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
 from fivefold.study.tables.table import quote_list
 from fivefold.study.tables.target import merge_classes, target_labels
 from fivefold.theory import Certificate, certify_holdout
 
 CERTIFICATE_DELTA = 0.05  # probability that the certificate may fail
+DECISION_NOTE = "the expected cost is that of the decisions; the other scores are those of the most probable class"
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,13 @@ class ModelEvaluation:
     assumptions: tuple[str, ...] = ASSUMPTIONS
 
     def __str__(self) -> str:
-        width = max(len(SCORES[name].title) for name in self.scores)
+        titles = {name: KNOWN_SCORES[name].title for name in self.scores}
+        width = max(map(len, titles.values()))
         lines = [f"{self.table}: {format_count(self.rows, 'row')}"]
         lines += [f"note: {note}" for note in self.notes] + [f"warning: {warning}" for warning in self.warnings]
         for name, found in self.scores.items():
             lines.append(
-                f"  {SCORES[name].title:<{width}}  {found.estimate:.4g}, {found.level:.0%} in "
+                f"  {titles[name]:<{width}}  {found.estimate:.4g}, {found.level:.0%} in "
                 f"[{found.low:.4g}, {found.high:.4g}] ({found.method})"
             )
         if self.certificate is not None:
@@ -56,11 +61,19 @@ def evaluate_model(model: ModelFile, new: NewRows) -> ModelEvaluation:
     truth = _true_target(model.schema, new)
     y, notes = _encode_target(model, new, truth)
     given = _precompute(model, new)
-    scores = {s.name: score_interval(s, given, y) for s in SCORES.values() if s.task == model.schema.task}
+    costs = model.card.get("costs")
+    steps = step_places(new.X, *model.schema.places)[:, 0] if model.schema.places else None
+    fitting = [s for s in SCORES.values() if s.task == model.schema.task]
+    if steps is not None and model.schema.task.is_classification:
+        fitting.insert(2, SEQUENCE_ACCURACY)
+    if costs is not None and y.max(initial=0) < len(costs["classes"]):
+        fitting.insert(0, CostMatrix.from_json(costs).score)
+    scores = {s.name: score_interval(s, given, y, steps, steps) for s in fitting}
+    notes += [DECISION_NOTE] if costs is not None else []
     warnings, certificate = version_warnings(model.card), None
     if _is_training_table(model, new, truth):
         warnings.append("these are the rows that the model was fitted on: on new rows it will do worse")
-    elif model.schema.task.is_classification:
+    elif model.schema.task.is_classification and steps is None:  # the steps of a sequence are not independent
         certificate = certify_holdout(int(np.sum(given.labels != y)), len(y), CERTIFICATE_DELTA)
     return ModelEvaluation(new.name, len(y), scores, certificate, (*new.notes, *notes), tuple(warnings))
 
@@ -85,7 +98,8 @@ def _precompute(model: ModelFile, new: NewRows) -> PrecomputedModel:
     answers = CachedPredictions(model.pipeline, new.X)
     if not model.schema.task.is_classification:
         return PrecomputedModel(np.asarray(answers.predictions, float), None)
-    return PrecomputedModel(np.searchsorted(model.pipeline.classes_, answers.predictions), np.asarray(answers.proba))
+    labels = np.searchsorted(model.pipeline.classes_, model.most_probable(new.X))
+    return PrecomputedModel(labels, np.asarray(answers.proba))
 
 
 def _encode_target(model: ModelFile, new: NewRows, truth: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -107,5 +121,9 @@ def _encode_target(model: ModelFile, new: NewRows, truth: np.ndarray) -> tuple[n
 def _is_training_table(model: ModelFile, new: NewRows, truth: np.ndarray) -> bool:
     """Is this the table that the model was fitted on, or that its hold-out was drawn from?"""
     schema = model.schema
-    data = Data(new.name, new.X, truth, schema.target, schema.task, schema.columns)
+    columns = tuple(column for column in schema.columns if column.name not in schema.places)
+    data = Data(new.name, new.X, truth, schema.target, schema.task, columns)
+    if schema.places:
+        data = replace(data, sequences=step_places(new.X, *schema.places)[:, 0], order_column=schema.order)
+        data = replace(sorted_steps(data), sequences=None)
     return bool(data_digest(data) == model.card.get("data", {}).get("digest"))

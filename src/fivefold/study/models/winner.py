@@ -29,6 +29,7 @@ from fivefold.study.running.blend import MIN_WEIGHT, blend_weights
 from fivefold.study.running.fold import REFIT_INDEX, tune, tune_and_fit
 from fivefold.study.running.pipelines import fit_pipeline
 from fivefold.study.running.setting_search import SettingChoice
+from fivefold.study.sequences.neighbour_columns import with_neighbours
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
 
 MODEL_FILE = "model.skops"
@@ -131,6 +132,10 @@ def save_winner(model: ModelFile, results: Results, folder: Path) -> Path:
     """
     found = None if results.holdout is None else to_plain_values(asdict(results.holdout))
     card = {**model.card, "holdout": found}
+    if (costs := results.plan.cost_matrix) is not None:  # until here it answers with the most probable class
+        card["costs"] = costs.to_json()
+        steps = [*model.pipeline.steps[:-1], ("method", costs.deciding(model.pipeline[-1]))]
+        model = replace(model, pipeline=Pipeline(steps))
     if found is not None and (fitted := card["data"]["rows_fitted"]) > len(results.plan.rows):
         card["refit"] = (
             f"fitted again on all {fitted:,} rows with the setting chosen before the hold-out was opened; the hold-out "
@@ -175,6 +180,7 @@ def _model_with_card(
         "parameters": learner.make(setting, derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)).get_params(),
         "chosen": dict(setting),
         "treatment": _describe_treatment(learner, setting, data),
+        **({"sees_sequences": learner.sees_sequences} if data.sequences is not None else {}),
         "data": {
             "name": data.name,
             "digest": data_digest(replace(data, groups=None, time=None)),
@@ -194,7 +200,8 @@ def _describe_treatment(learner: Learner, setting: Setting, data: Data) -> list[
     """How the columns are prepared; for a blend, by member."""
     if not learner.members:
         scaled = [f"target ({data.target}): standardised; a prediction is scaled back"] if learner.scales_target else []
-        return [*describe_treatment(learner.takes, data), *describe_log_target(data.target, setting), *scaled]
+        seen = with_neighbours(data) if learner.neighbours else data
+        return [*describe_treatment(learner.takes, seen), *describe_log_target(data.target, setting), *scaled]
     members = [(m.name, _describe_treatment(m, setting[m.name].setting, data)) for m in learner.present(setting)]
     return [f"{name}: {line}" for name, lines in members for line in lines]
 

@@ -25,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.evaluation.scores import SCORES, Score
+from fivefold.decision.cost_matrix import CostMatrix
+from fivefold.evaluation.scores import COST, SCORES, SEQUENCE_ACCURACY, Score
 from fivefold.study.planning.hyperparameters import race_finalists
 from fivefold.study.planning.portfolio import (
     STRONG_LEARNERS,
@@ -81,6 +82,7 @@ class Options:
     log_target: bool = False  # may the logarithm of a skewed target be tried? Not in studies begun by older versions
     tuning_folds: int | None = None  # inner folds that settings are tried on; None: all
     device: str | None = None  # of torch, where methods that take tensors are fitted; None: everything on the CPU
+    costs: Mapping[str, Any] | None = None  # a cost matrix as plain values, which ranks and decides; None: the score
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,11 @@ class Plan:
         return rows_outside(self.data, self.holdout)
 
     @property
+    def cost_matrix(self) -> CostMatrix | None:
+        """What decisions cost, if that is what ranks the learners."""
+        return None if self.options.costs is None else CostMatrix.from_json(self.options.costs)
+
+    @property
     def shown(self) -> tuple[Score, ...]:
         """The scores to show where there is little room: the one that ranks, and the next."""
         return self.scores[:2]
@@ -197,6 +204,7 @@ def make_plan(
     holdout: float | None = None,
     margin: float | None = None,
     device: str | None = None,
+    costs: CostMatrix | None = None,
 ) -> Plan:
     """Plan a study of the named methods, or of the portfolio; the baselines are always included."""
     options = Options(
@@ -209,6 +217,7 @@ def make_plan(
         margin=margin,
         log_target=True,
         device=device,
+        costs=None if costs is None else costs.to_json(),
     )
     return plan_from_options(data, options)
 
@@ -237,7 +246,9 @@ def plan_from_options(data: Data, options: Options) -> Plan:
     skipped |= {} if options.names else _slow_portfolio(learners, len(data.y), count)
     learners = tuple(learner for learner in learners if learner.name not in skipped)
     scores = _ordered_scores(data, options.score, rare=bool(rare))
-    if scores[0].name == "log_loss":  # one zero of a leaf would decide the mean of all rows
+    if options.costs is not None:
+        scores = (CostMatrix.from_json(options.costs).score, *scores)
+    if scores[0].name in ("log_loss", COST):  # one zero of a leaf would decide the mean of all rows
         learners = tuple(map(smooth_votes, learners))
     blend = make_blend(data, learners) if asks_for_blend(options.names) else None
     if blend is None and options.names and asks_for_blend(options.names) and not options.without:
@@ -271,8 +282,9 @@ def plan_from_options(data: Data, options: Options) -> Plan:
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """All that decides the results, as plain values without times."""
     data, options = plan.data, vars(plan.options) | {"names": [str(name) for name in plan.options.names]}
-    if options["device"] is None:  # as in plans of versions that knew no device
-        del options["device"]
+    for name in ("device", "costs"):  # as in plans of versions that did not know them
+        if options[name] is None:
+            del options[name]
     entry = {
         "data": {
             "name": data.name,
@@ -301,6 +313,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
             "log_target": plan.log_target,
         },
         "copies": data.copies,
+        **({} if data.sequences is None else {"sequences": [data.sequence_column, data.order_column]}),
         "holdout": {"rows": len(plan.holdout), "digest": _fingerprint(plan.holdout)},
         "scores": [score.name for score in plan.scores],
         "seed": plan.seed,
@@ -361,6 +374,8 @@ def _check_options(data: Data, options: Options) -> None:
         raise BadInput(f"--holdout is a share of the rows from 0 to 0.5; got {options.holdout:g}")
     if options.margin is not None and not 0 <= options.margin < math.inf:
         raise BadInput(f"--margin is a difference of the deciding score, 0 or more; got {options.margin:g}")
+    if options.costs is not None and options.score is not None:
+        raise BadInput("give --costs or --metric, not both: the expected cost ranks the learners")
 
 
 def _holdout_share(data: Data, options: Options) -> float:
@@ -373,10 +388,11 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
     """The number of folds, reduced to what the groups and the rarest class allow."""
     if data.groups is not None:
         groups = len(np.unique(data.groups[rows]))
+        noun = data.group_noun
         if groups < MIN_GROUPS:
-            raise BadInput(f"{data.name}: {groups} groups are left to split; a study needs {MIN_GROUPS} or more")
+            raise BadInput(f"{data.name}: {groups} {noun}s are left to split; a study needs {MIN_GROUPS} or more")
         if groups < folds:
-            warnings.append(f"{groups} folds instead of {folds}: there are no more groups")
+            warnings.append(f"{groups} folds instead of {folds}: there are no more {noun}s")
             folds = groups
     if not data.task.is_classification:
         return folds
@@ -427,7 +443,10 @@ def _ordered_scores(data: Data, name: str | None, *, rare: bool) -> tuple[Score,
         *others, last = (score.name for score in fitting)
         raise BadInput(f"{data.task} is scored by {', '.join(others)} or {last}; got {name!r}")
     second = [SCORES["balanced_accuracy"]] if rare else []
-    return tuple(dict.fromkeys([*(first or fitting[:1]), *second, *fitting]))
+    ordered = list(dict.fromkeys([*(first or fitting[:1]), *second, *fitting]))
+    if data.sequences is not None and data.task.is_classification:
+        ordered.insert(2, SEQUENCE_ACCURACY)
+    return tuple(ordered)
 
 
 def _rare_classes(data: Data, rows: np.ndarray) -> dict[str, float]:

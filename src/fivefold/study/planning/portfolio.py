@@ -2,6 +2,9 @@
 
 GaussianNB                                 a method of the registry, tuned over what its card names
 sklearn.ensemble.RandomForestClassifier    any class by its dotted name, with its defaults
+LogisticRegression (neighbours)            the same with the columns of the steps before and after, in a study of
+                                           sequences
+MixedNB (HMM)                              its classes as the states of a hidden Markov model, there as well
 all                                        every method that does the task
 Blend                                      a weighted mean of the predictions of all others, or a product of powers of
                                            their probabilities, in the portfolio by default
@@ -31,9 +34,34 @@ from fivefold.study.tables.task import Task
 PORTFOLIO_SIZE = 20  # learners of a study that names none, baselines included
 BLEND_NAME = "Blend"
 CODED_SUFFIX = " (codes)"  # of the name of a learner that gets categories as codes
+NEIGHBOURS_SUFFIX = " (neighbours)"  # of the name of a learner that also gets the columns of neighbouring steps
+HMM_SUFFIX = " (HMM)"  # of the name of a learner whose classes are the states of a hidden Markov model
 MANY_LEVELS = 5  # of a category: codes of fewer levels and sets of them are split alike
+SEQUENCE_LEARNERS = {  # of a study of sequences that names none, besides the baselines
+    Task.CLASSIFICATION: (
+        "LinearChainCRF",
+        "LinearChainCRF (neighbours)",
+        "StructuredPerceptron",
+        "MixedNB (HMM)",
+        "HistGradientBoostingClassifier",
+        "HistGradientBoostingClassifier (neighbours)",
+        "HistGradientBoostingClassifier (HMM)",
+        "ExtraTreesClassifier (neighbours)",
+        "LogisticRegression",
+        "LogisticRegression (neighbours)",
+    ),
+    Task.REGRESSION: (
+        "HistGradientBoostingRegressor",
+        "HistGradientBoostingRegressor (neighbours)",
+        "ExtraTreesRegressor",
+        "ExtraTreesRegressor (neighbours)",
+        "Ridge",
+        "Ridge (neighbours)",
+    ),
+}
 STRONG_LEARNERS = (  # how names begin, strongest first: the order in which a budget of time is spent on them
     "HistGradientBoosting",
+    "LinearChainCRF",  # of studies of sequences
     "ExtraTrees",
     "SVC",
     "SVR",
@@ -73,6 +101,9 @@ class Learner:
     finish: Setting = field(default_factory=dict)  # what is tried with the best of several settings alone
     members: tuple[Learner, ...] = ()  # of a blend; empty for any other learner
     coded: bool = False  # does it get categories as codes, in the order of their names, instead of as they are?
+    chained: bool = False  # is it fitted to whole sequences, each step beside the next?
+    neighbours: bool = False  # does it get the columns of the steps before and after each row, too?
+    hidden: bool = False  # are its classes the states of a hidden Markov model, which it says how rows come from?
 
     @property
     def name(self) -> str:
@@ -120,9 +151,16 @@ class Learner:
         return self.name.removesuffix(CODED_SUFFIX) if self.coded else self.name
 
     @property
+    def sees_sequences(self) -> bool:
+        """Does a prediction depend on the rows before and after it?"""
+        own = self.chained or self.neighbours or self.hidden
+        return own or any(member.sees_sequences for member in self.members)
+
+    @property
     def growth(self) -> float | None:
         """The exponent of n that its time grows with; None if it has to be measured."""
-        return self.method.card.growth if self.coded or self.method in methods() else None
+        derived = self.coded or self.neighbours or self.hidden
+        return self.method.card.growth if derived or self.method in methods() else None
 
     @property
     def takes(self) -> InputNeeds:
@@ -184,6 +222,11 @@ def is_baseline(method: Method) -> bool:
     return "baseline" in method.card.applications
 
 
+def labels_sequences(method: Method) -> bool:
+    """Can the method be fitted to whole sequences?"""
+    return getattr(method.cls, "labels_sequences", False)
+
+
 def asks_for_blend(names: Sequence[LearnerRequest]) -> bool:
     """Is a blend asked for, by name or because no learner is named?"""
     return not names or any(map(_is_blend_name, names))
@@ -232,7 +275,9 @@ def choose_learners(
     others = [method for method in fitting if not is_baseline(method)]
     names, omitted = list(names), dict[str, str]()
     chosen = [learner for name in names if not _is_blend_name(name) for learner in _learners_named(name, data, others)]
-    if not names:
+    if not names and data.sequences is not None:
+        chosen = [x for name in SEQUENCE_LEARNERS[data.task] for x in _learners_named(name, data, others)]
+    elif not names:
         portfolio = _interleave_chapters([method for method in others if method.card.portfolio])
         room = max(0, PORTFOLIO_SIZE - len(baselines))
         chosen = [x for method in portfolio[:room] for x in _with_coded_twin(Learner(method), data)]
@@ -260,10 +305,27 @@ def _learners_named(name: LearnerRequest, data: Data, others: list[Method]) -> l
         return [_learner_from_estimator(name, type(name).__name__, data)]
     name = name.strip()
     if name.lower() == "all":
-        return [Learner(method) for method in others]
+        return [Learner(m, chained=data.sequences is not None and labels_sequences(m)) for m in others]
     if name.endswith(CODED_SUFFIX):
         return [_with_codes(Learner(_find_method(name.removesuffix(CODED_SUFFIX), data)))]
-    return [_learner_from_path(name, data) if "." in name else Learner(_find_method(name, data))]
+    for suffix in (NEIGHBOURS_SUFFIX, HMM_SUFFIX):
+        if name.endswith(suffix):
+            return [_with_suffix(name, suffix, data, others)]
+    learner = _learner_from_path(name, data) if "." in name else Learner(_find_method(name, data))
+    return [replace(learner, chained=data.sequences is not None and labels_sequences(learner.method))]
+
+
+def _with_suffix(name: str, suffix: str, data: Data, others: list[Method]) -> Learner:
+    """A learner of sequences by the name of another one and what it gets besides."""
+    if data.sequences is None:
+        raise BadInput(f"{name}: rows have neighbours in a sequence only; give --sequence and --order")
+    (own,) = _learners_named(name.removesuffix(suffix), data, others)
+    method = replace(own.method, name=own.name + suffix)
+    if suffix == NEIGHBOURS_SUFFIX:
+        return replace(own, method=method, neighbours=True)
+    if own.chained or not data.task.is_classification:
+        raise BadInput(f"{name}: the states of a hidden Markov model are the classes of a learner of single rows")
+    return replace(own, method=method, hidden=True)
 
 
 def _number_duplicates(learners: list[Learner]) -> list[Learner]:
@@ -385,6 +447,12 @@ def learner_to_json(learner: Learner) -> dict[str, Any]:
         entry["smoothed"] = "m-estimate"
     if learner.coded:
         entry["categories"] = "codes"
+    if learner.chained:
+        entry["chained"] = True
+    if learner.neighbours:
+        entry["neighbours"] = True
+    if learner.hidden:
+        entry["hidden"] = True
     if learner.scales_target:
         entry["target"] = "standardised"
     if learner.members:

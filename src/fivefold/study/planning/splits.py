@@ -7,6 +7,7 @@ independent   folds drawn at random, with the same share of every class
 copies        identical rows are never in both parts of a split; of those in the hold-out one row is kept, and none of
               the others is in any split
 groups        the rows of a group are never in both parts of a split
+sequences     a sequence is never split, and a sample of the rows is one of whole sequences
 time          training rows precede test rows; the hold-out is the latest part
 """
 
@@ -109,15 +110,40 @@ def inner_splits(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[Tr
 
 
 def subsample(data: Data, rows: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """A share of the rows of each class, rounded up; a smaller share is a subset of a larger one."""
+    """A share of the rows of each class, rounded up; a smaller share is a subset of a larger one.
+
+    Of sequences, a share of them, rounded up, or as many as hold two classes.
+    """
     if share >= 1:
         return rows
+    if data.sequences is not None:
+        return _sequence_sample(data, rows, share, seed)
     shuffled = np.random.default_rng(seed).permutation(rows)
     _, codes, counts = np.unique(_strata(data, shuffled), return_inverse=True, return_counts=True)
     order = np.argsort(codes, kind="stable")
     rank = np.empty(len(rows), dtype=np.int64)  # among the rows of its class
     rank[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.sort(shuffled[rank < np.ceil(share * counts[codes] - 1e-9)])  # 0.8 * 15 is a little above 12
+
+
+def at_most(data: Data, rows: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """About this many of the rows, sorted: drawn one by one, or whole sequences, the last of which ends the sample."""
+    if data.sequences is None:
+        return rows if len(rows) <= count else np.sort(rng.choice(rows, count, replace=False))
+    own = data.sequences[rows]
+    drawn = rng.permutation(np.unique(own))
+    ends = np.cumsum([np.sum(own == one) for one in drawn])
+    return rows[np.isin(own, drawn[: 1 + int(np.searchsorted(ends, count))])]
+
+
+def _sequence_sample(data: Data, rows: np.ndarray, share: float, seed: int) -> np.ndarray:
+    assert data.sequences is not None
+    own = data.sequences[rows]
+    shuffled = np.random.default_rng(seed).permutation(np.unique(own))
+    count = int(np.ceil(share * len(shuffled) - 1e-9))
+    while count < len(shuffled) and not _has_two_classes(data, rows[np.isin(own, shuffled[:count])]):
+        count += 1
+    return rows[np.isin(own, shuffled[:count])]
 
 
 def _fold_pairs(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[TrainTestRows]:

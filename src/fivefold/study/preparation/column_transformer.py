@@ -42,6 +42,7 @@ from fivefold.study.preparation.encoders import (
     OneHotTargetEncoder,
     TextEncoder,
 )
+from fivefold.study.sequences.neighbour_columns import StepPlaces
 from fivefold.study.tables.dataset import Data
 
 MAX_NAMES_SHOWN = 6  # column names per line; the others are counted
@@ -75,8 +76,11 @@ def needs_from_takes(takes: Takes) -> InputNeeds:
     return InputNeeds(takes.missing, "text" if takes.categories else "columns", takes.positive)
 
 
-def make_transformer(needs: InputNeeds, data: Data) -> ColumnTransformer:
-    """The transformer of a table's columns for a method; values are looked at in `fit` only."""
+def make_transformer(needs: InputNeeds, data: Data, *, places: bool = False) -> ColumnTransformer:
+    """The transformer of a table's columns for a method; values are looked at in `fit` only.
+
+    With `places`, two columns come first that say where a row stands in which sequence.
+    """
     names, levels = _columns_by_treatment(needs, data), {c.name: c.levels for c in data.columns if c.kind == "ordinal"}
     encode = {
         "text": LevelPooler(missing=needs.missing),
@@ -84,6 +88,7 @@ def make_transformer(needs: InputNeeds, data: Data) -> ColumnTransformer:
         "columns": OneHotTargetEncoder(),
     }[needs.categories]
     blocks = [
+        ("places", StepPlaces(), [data.sequence_column, data.order_column] if places else []),
         ("numbers", make_pipeline(NumberEncoder(levels), *_numeric_steps(needs)), names["numbers"]),
         ("categories", encode, names["categories"]),
         ("dates", make_pipeline(CalendarEncoder(fill=not needs.missing), *_numeric_steps(needs)), names["dates"]),

@@ -1,8 +1,8 @@
 """The report of a study: one HTML file that opens from disk, and the same tables as Markdown.
 
-Evidence comes first: the result, which differences are real, the hold-out, what the winner learned, where it is wrong
-and what to do about it. Below it, folded, stands how the study was done, phase by phase: the task, the data, the
-features, the models, training, evaluation, and how to reproduce it.
+Evidence comes first: the result, which differences are real, the sequences (where rows are their steps), the hold-out,
+what the winner learned, where it is wrong and what to do about it. Below it, folded, stands how the study was done,
+phase by phase: the task, the data, the features, the models, training, evaluation, and how to reproduce it.
 
 A section is a function of the results in a module of its own; SECTIONS is their order, and a section without blocks is
 left out. A new kind of block is a class in blocks.py, a template blocks/KIND.html among the templates, and a writer in
@@ -16,6 +16,7 @@ from pathlib import Path
 from fivefold.study.formatting import format_count
 from fivefold.study.judging.results import Results
 from fivefold.study.report.blocks import Page
+from fivefold.study.report.decision_costs import costs_section
 from fivefold.study.report.headline import result_section
 from fivefold.study.report.holdout_certificate import holdout_section
 from fivefold.study.report.learner_comparison import comparison_section
@@ -26,16 +27,19 @@ from fivefold.study.report.phases import (
     evaluation_section,
     features_section,
     models_section,
+    reproduction_section,
     task_section,
     training_section,
 )
 from fivefold.study.report.prediction_errors import errors_section
-from fivefold.study.report.reproduction import reproduction_section
+from fivefold.study.report.sequence_tracks import sequences_section
 from fivefold.study.report.winner_explanation import explanation_section
 
 EVIDENCE = (
     result_section,
+    costs_section,
     comparison_section,
+    sequences_section,
     holdout_section,
     explanation_section,
     errors_section,

@@ -45,13 +45,23 @@ def effect_blocks(results: Results, order: Sequence[str], affordable: Affordable
                 Paragraph(_effect_text(results, label)),
                 _effects(found, results),
             ]
-    if affordable.examples:
+    if results.judged[0].outcome.learner.sees_sequences:
+        blocks.append(
+            Paragraph(
+                "Single predictions are not taken apart: each depends on the rows before and after it, too. In the "
+                "figures above a column has the same value in all rows of a sequence."
+            )
+        )
+    elif affordable.examples:
         explained = explain_examples(plan, model, label)
         figures = tuple(_contribution_figure(row, explained, results, i) for i, row in enumerate(explained.rows))
         blocks += [SubHeading("Single predictions explained"), Paragraph(_row_text(explained)), FigureRow(figures)]
     left_out = [
         words
-        for words, done in (("effects of columns", affordable.effects), ("single predictions", affordable.examples))
+        for words, done in (
+            ("effects of columns", affordable.effects),
+            ("single predictions", affordable.examples or results.judged[0].outcome.learner.sees_sequences),
+        )
         if not done
     ]
     if left_out:

@@ -56,7 +56,7 @@ def range_blocks(results: Results) -> list[Block]:
     doubt = (
         " Later rows may differ from earlier ones, so for new rows the level may be missed."
         if plan.data.time is not None
-        else " Rows of new groups may differ more than these."
+        else f" Rows of new {plan.data.group_noun}s may differ more than these."
         if plan.data.groups is not None
         else ""
     )

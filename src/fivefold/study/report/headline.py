@@ -15,6 +15,7 @@ from fivefold.study.formatting import (
     format_p_value,
     format_seconds,
 )
+from fivefold.study.judging.cost_summary import cost_sentences
 from fivefold.study.judging.learner_fit import LearnerFit, learner_fit, mean_train_score
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.judging.time_order import time_order_sentences
@@ -83,6 +84,7 @@ def verdict(results: Results) -> str:
         f"{best.name} is best, with a mean {score.title} of {format_number(estimate.mean, digits)} on unseen rows "
         f"(95 % interval {format_interval(estimate, digits)}).",
         *ranking_sentences(results),
+        *cost_sentences(results)[:2],
     ]
     if results.baselines and best not in results.baselines and all(judged.worse for judged in results.baselines):
         nearest = results.baselines[0]

@@ -1,4 +1,4 @@
-"""How the study was done, phase by phase: task, data, features, models, training, evaluation; all of it folded."""
+"""How the study was done, by phase: task, data, features, models, training, evaluation; how to repeat it; folded."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from fivefold.study.report.blocks import (
     Block,
     BulletList,
     Cell,
+    Code,
     CollapsedBlocks,
     FigureRow,
     Paragraph,
@@ -28,15 +29,19 @@ from fivefold.study.report.blocks import (
 )
 from fivefold.study.report.tuning import budget_blocks, tuning_blocks
 from fivefold.study.running.run import LearnerOutcome
+from fivefold.study.sequences.neighbour_columns import with_neighbours
+from fivefold.study.sequences.step_order import describe_lengths
 from fivefold.study.tables.dataset import Data
 
 MAX_COLUMNS_DRAWN = 24  # columns with a figure
 MAX_MISSING_COLUMNS = 30  # columns in the map of missing values
 MAX_COLUMNS_LISTED = 200  # columns in the table of columns
 SCORE_MEANINGS = {
+    "cost": "the mean cost of the decisions of least expected cost, by the cost matrix.",
     "log_loss": "the mean of -log p, where p is the probability given to the true class; p below "
     f"{MIN_PROBABILITY:g} counts as {MIN_PROBABILITY:g}.",
     "accuracy": "the share of rows given the right class.",
+    "sequence_accuracy": "the share of sequences in which every row is given the right class.",
     "balanced_accuracy": "the share found of each class, averaged over the classes.",
     "f1": "the F1 of each class, the harmonic mean of its precision and recall, averaged over the classes with equal "
     "weight.",
@@ -78,6 +83,8 @@ def data_section(results: Results) -> Section:
         f"{table.name}: {format_count(len(table.y), 'row')} and {format_count(len(table.columns), 'column')} to learn "
         f"from ({', '.join(format_count(n, *KIND_NOUNS[kind]) for kind, n in kinds.items())})."
     )
+    if table.sequences is not None:
+        said += f" The rows are the steps of {describe_lengths(table.sequences)}."
     if len(plan.holdout):
         said += (
             f" {format_count(len(plan.holdout), 'row')} were locked away as a hold-out before the data were looked at; "
@@ -101,7 +108,8 @@ def features_section(results: Results) -> Section:
     plan = results.plan
     groups: dict[tuple[str, ...], list[str]] = {}
     for learner in (learner for learner in plan.learners if not learner.members):
-        groups.setdefault(tuple(describe_treatment(learner.takes, plan.data)), []).append(learner.name)
+        seen = with_neighbours(plan.data) if learner.neighbours else plan.data
+        groups.setdefault(tuple(describe_treatment(learner.takes, seen)), []).append(learner.name)
     blocks: list[Block] = [
         Paragraph(
             "Columns are prepared inside every fold from its training rows alone, so nothing leaks from the test rows. "
@@ -171,11 +179,31 @@ def evaluation_section(results: Results) -> Section:
     return Section("evaluation", "6 · Evaluation", blocks, folded=True, summary="what the scores mean")
 
 
+def reproduction_section(results: Results) -> Section:
+    """How to reproduce the results."""
+    rows = tuple(text_cells((name, text)) for name, text in results.environment.items())
+    digest = results.plan.data.digest
+    known = [
+        *rows,
+        text_cells(("plan", results.plan.digest[:16])),
+        *([text_cells(("data, SHA-256", digest[:16]))] if digest else []),
+    ]
+    time = sum(float(session.get("seconds", 0.0)) for session in results.sessions)
+    blocks: list[Block] = [Paragraph("The same data, command and versions give the same results, except for times.")]
+    if results.command:
+        blocks.append(Code(results.command))
+    if time:
+        jobs = max(int(session.get("jobs", 1)) for session in results.sessions)
+        blocks.append(Paragraph(f"The folds took {time:.0f} s with {format_count(jobs, 'worker')}."))
+    blocks.append(TableBlock("Environment", ("what", "version"), tuple(known)))
+    return Section("reproduce", "How to reproduce it", tuple(blocks), folded=True, summary="command and versions")
+
+
 def _describe_splits(plan: Plan) -> str:
     how = (
         "in order of time, each tested on rows later than its training rows"
         if plan.data.time is not None
-        else "with whole groups on one side of every split"
+        else f"with whole {plan.data.group_noun}s on one side of every split"
         if plan.data.groups is not None
         else "with the classes in the same proportions in every fold"
         if plan.data.task.is_classification

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fivefold.evaluation.scores import SCORES
+from fivefold.evaluation.scores import KNOWN_SCORES
 from fivefold.plot.critical_difference import LETTER_INCHES, LINE_HEIGHT, RULER_INCHES, critical_difference
 from fivefold.study.formatting import decimals_for, format_count, format_number, format_p_value, join_names
 from fivefold.study.judging.study_comparison import StudyComparison
@@ -108,7 +108,7 @@ def _score_table(found: StudyComparison) -> TableBlock:
         )
         for j, name in enumerate(found.learners)
     )
-    header = ("learner", *(f"{study.data}, {SCORES[study.score].title}" for study in found.studies))
+    header = ("learner", *(f"{study.data}, {KNOWN_SCORES[study.score].title}" for study in found.studies))
     return TableBlock("Mean scores on unseen rows", header, rows, name="scores")
 
 

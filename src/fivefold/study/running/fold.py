@@ -73,7 +73,7 @@ def _evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> Fo
     model = stopwatch(fit_pipeline, data, learner, choice.parameters, split.train, seed)
     fit_seconds = stopwatch.last
     prepare, method = model[:-1], model[-1]  # the columns are prepared once for both kinds of prediction
-    on_test = CachedPredictions(method, stopwatch(prepare.transform, data.X[split.test]))
+    on_test = CachedPredictions(method, stopwatch(prepare.transform, data.X[split.test]), data.sequences_of(split.test))
     predict_seconds = stopwatch.last
     stopwatch(lambda: on_test.predictions)
     predict_seconds += stopwatch.last
@@ -119,6 +119,7 @@ def evaluate_blend(data: Data, blend: Learner, split: Split, plan: Plan, folds: 
     classes = None if plan.classes is None else len(plan.classes)
     given = {name: fold.predicted if fold.proba is None else fold.proba for name, fold in used.items()}
     answers = as_predictions(combine_predictions(given, weights, classes), classes)
+    answers = replace(answers, sequences=data.sequences_of(split.test))
     fitted = {name: fold.fitted for name, fold in used.items() if fold.fitted is not None}
     on_train = None
     if len(fitted) == len(used):

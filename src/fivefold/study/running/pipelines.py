@@ -16,6 +16,8 @@ from fivefold.study.planning.splits import inner_splits
 from fivefold.study.preparation.column_transformer import make_transformer
 from fivefold.study.preparation.log_target import LOG_TARGET, LogTargetRegressor
 from fivefold.study.preparation.scaled_target import ScaledTargetRegressor
+from fivefold.study.sequences.neighbour_columns import neighbour_encoder, with_neighbours
+from fivefold.study.sequences.sequence_classifier import HiddenMarkovClassifier, SequenceClassifier
 from fivefold.study.tables.dataset import Data
 
 
@@ -46,9 +48,13 @@ def build_pipeline(
     )
 
 
-def make_preparation(learner: Learner, data: Data) -> ColumnTransformer:
+def make_preparation(learner: Learner, data: Data) -> ColumnTransformer | Pipeline:
     """The unfitted preparation of the columns for this learner."""
-    return make_transformer(learner.takes, data)
+    places = learner.chained or learner.hidden
+    if not learner.neighbours:
+        return make_transformer(learner.takes, data, places=places)
+    ready = make_transformer(learner.takes, with_neighbours(data), places=places)
+    return Pipeline([("neighbours", neighbour_encoder(data)), ("columns", ready)])
 
 
 def pickled_size(model: object) -> int | None:
@@ -71,6 +77,11 @@ class _ByteCounter:
 
 def make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int, rows: np.ndarray | None) -> Model:
     """The unfitted method, for these rows of the table."""
+    estimator = _make_own(data, learner, parameters, seed, rows)
+    return HiddenMarkovClassifier(estimator) if learner.hidden else estimator
+
+
+def _make_own(data: Data, learner: Learner, parameters: Setting, seed: int, rows: np.ndarray | None) -> Model:
     estimator = learner.make(parameters, seed)
     if learner.scales_target:
         estimator = ScaledTargetRegressor(estimator)
@@ -80,7 +91,10 @@ def make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int,
         from fivefold.study.models.m_estimate import MEstimateClassifier  # slow to import
 
         return MEstimateClassifier(estimator)
-    if not data.task.is_classification or callable(getattr(estimator, "predict_proba", None)):
+    has_probabilities = callable(getattr(estimator, "predict_proba", None))
+    if learner.chained:
+        estimator = SequenceClassifier(estimator)
+    if not data.task.is_classification or has_probabilities:
         return estimator
     folds = None if rows is None else _calibration_folds(data, rows, seed)
     return CrossFittedCalibration(estimator, folds, ordered=data.time is not None)

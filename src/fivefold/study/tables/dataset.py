@@ -21,6 +21,13 @@ import polars as pl
 from fivefold.core.types import Indices
 from fivefold.datasets.toy_datasets import EMBEDDED, TARGET_COLUMN, load_embedded
 from fivefold.study.formatting import format_count
+from fivefold.study.sequences.step_order import (
+    Steps,
+    copied_sequences,
+    make_steps,
+    refuse_split_sequences,
+    sorted_steps,
+)
 from fivefold.study.tables.column import Column as Column
 from fivefold.study.tables.column import parse_column_option
 from fivefold.study.tables.conversion import RawColumn, TypedColumn, convert_column
@@ -63,6 +70,10 @@ class Data:
     time_column: str = ""  # the column that `time` is from
     merged_classes: tuple[str, ...] = ()  # rare classes that one class stands for
     records: np.ndarray | None = None  # (n,) identical rows have the same record, which is never split
+    sequences: np.ndarray | None = None  # (n,) the sequence that each row is a step of; rows are sorted by it
+    sequence_column: str = ""  # the column of X that `sequences` are from, and the one that orders their steps:
+    order_column: str = ""  # neither is learned from
+    step_columns: tuple[Column, ...] = ()  # what is known about both
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", Task(self.task))  # its name will do
@@ -73,14 +84,23 @@ class Data:
 
     def take(self, rows: Indices) -> Data:
         """The same table with these rows only."""
-        parts = (self.groups, self.time, self.records)
-        groups, time, records = (None if part is None else part[rows] for part in parts)
-        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, time=time, records=records, rows=None)
+        names = ("groups", "time", "records", "sequences")
+        parts = {name: part[rows] for name in names if (part := getattr(self, name)) is not None}
+        return replace(self, X=self.X[rows], y=self.y[rows], rows=None, **parts)
 
     @property
     def copies(self) -> int:
         """The number of rows that repeat an earlier one and are kept together with it."""
         return 0 if self.records is None else len(self.records) - len(np.unique(self.records))
+
+    def sequences_of(self, rows: Indices) -> np.ndarray | None:
+        """The sequences of these rows; None if rows are no steps of sequences."""
+        return None if self.sequences is None else self.sequences[rows]
+
+    @property
+    def group_noun(self) -> str:
+        """What a group is called."""
+        return "sequence" if self.sequences is not None and self.group_column == self.sequence_column else "group"
 
     @property
     def problem(self) -> str:
@@ -103,6 +123,8 @@ def load(
     rare_classes: str | None = None,
     split_copies: bool = False,
     sample: int | None = None,
+    sequence: str | None = None,
+    order: str | None = None,
 ) -> Data:
     """The embedded set of that name, or the table in a file.
 
@@ -130,6 +152,9 @@ def load(
     sample
         Take this many rows, drawn at random, of a Parquet file or a folder of them; a table that does not fit into
         memory is sampled without it.
+    sequence, order
+        A column that says which sequence each row is a step of, and the column of numbers or dates that orders the
+        steps. Neither is learned from.
 
     Examples
     --------
@@ -140,16 +165,20 @@ def load(
     if str(source) in EMBEDDED and not path.is_file():
         table, target = table_from_frame(str(source), load_embedded(str(source))), target or TARGET_COLUMN
     elif (large := open_large(path, sample)) is not None:
+        if sequence is not None:
+            raise BadInput(f"{large.name}: --sequence needs whole sequences, but only a sample of rows would be read")
         table = table_from_frame(large.name, large.sample(), [large.note])
     else:
-        expected = [name for name in (target, group, time, *(kinds or ())) if name and not is_column_place(name)]
+        named = (target, group, time, sequence, order, *(kinds or ()))
+        expected = [name for name in named if name and not is_column_place(name)]
         table = read_table(path, expected, header)
     if target is None:
         raise BadInput(
             f"{table.name}: say which column to predict with --target; the columns are "
             f"{quote_list(table.frame.columns)}; a number or last will do, too"
         )
-    return admit_table(table, Roles(target, task, kinds or {}, group, time, rare_classes, split_copies))
+    roles = Roles(target, task, kinds or {}, group, time, rare_classes, split_copies, sequence, order)
+    return admit_table(table, roles)
 
 
 def from_frame(
@@ -170,20 +199,40 @@ class Roles:
     time: str | None = None
     rare_classes: str | None = None
     split_copies: bool = False
+    sequence: str | None = None
+    order: str | None = None
+
+    @property
+    def aside(self) -> dict[str, str]:
+        """Columns that are not learned from, by the option that names them."""
+        named = {"group": self.group, "time": self.time, "sequence": self.sequence, "order": self.order}
+        return {option: name for option, name in named.items() if name}
 
     def resolve(self, table: Table) -> Roles:
         """The same with names in place of numbers and `last`."""
-        group, time = (name and find_column(table, name) for name in (self.group, self.time))
+        aside: dict[str, Any] = {option: find_column(table, name) for option, name in self.aside.items()}
         kinds = {find_column(table, name): kind for name, kind in self.kinds.items()}
-        return replace(self, target=find_column(table, self.target), kinds=kinds, group=group, time=time)
+        return replace(self, target=find_column(table, self.target), kinds=kinds, **aside)
 
     def check(self, table: Table) -> None:
         """Refuse names that are not columns, and roles that exclude one another."""
         given = {name: f" (--column {name}={kind})" for name, kind in self.kinds.items()}
-        given |= {name: f" (--{role})" for role, name in (("group", self.group), ("time", self.time)) if name}
+        given |= {name: f" (--{option})" for option, name in self.aside.items()}
         check_names(table, given | {self.target: ""})
-        if self.target in (self.group, self.time):
-            raise BadInput(f"{table.name}: {self.target!r} is the target; it cannot be the group or the time as well")
+        if own := [option for option, name in self.aside.items() if name == self.target]:
+            raise BadInput(f"{table.name}: {self.target!r} is the target; it cannot be the {own[0]} as well")
+        if (self.sequence is None) != (self.order is None):
+            raise BadInput(
+                "--sequence and --order go together: one column says which sequence a row is a step of, the other "
+                "orders the steps"
+            )
+        if self.sequence is not None and self.sequence == self.order:
+            raise BadInput(f"{table.name}: {self.sequence!r} cannot be both --sequence and --order")
+        if self.sequence is not None and self.time is not None:
+            raise BadInput(
+                "give --sequence and --order, or --time, not both: folds of whole sequences cannot follow the order of "
+                "time"
+            )
         if table.frame.is_empty():
             raise BadInput(f"{table.name}: the table is empty: it has a header and no rows")
 
@@ -203,6 +252,8 @@ def admit_table(table: Table, roles: Roles) -> Data:
     notes = [*table.notes, *notes, *said]
     if not labelled.all():
         notes.append(_lost_rows(table, ~labelled, f"because the target {roles.target!r} is missing"))
+        if roles.sequence is not None:
+            notes[-1] += "; the steps before and after them are taken as neighbours"
         table, raw = _only_rows(table, raw, labelled)
     classes = treat_rare_classes(table.name, target_labels(known, task), task, roles.rare_classes)
     notes += classes.notes
@@ -247,7 +298,8 @@ def _build_data(
     groups = _group_codes(_role_column(raw, roles.group, table), table) if roles.group else None
     order = _time_order(_role_column(raw, roles.time, table), roles.kinds.get(roles.time)) if roles.time else None
     notes += order.notes if order else ()
-    aside = (roles.group, roles.time)
+    steps = _read_steps(raw, roles, table, groups, notes) if roles.sequence else None
+    aside = set(roles.aside.values())
     typed = type_columns({name: column for name, column in raw.items() if name not in aside}, roles.kinds)
     warnings = _useless_warnings(typed) + [warning for each in typed if not each.useless for warning in each.warnings]
     notes += [note for each in typed if not each.useless for note in each.notes]
@@ -257,31 +309,54 @@ def _build_data(
         )
     kept = [each for each in typed if not each.useless]
     warnings += leakage_warnings(kept, y, classes=task.is_classification)
-    records, said = find_copies(kept, y, table, groups=groups, ordered=order is not None, split=roles.split_copies)
+    records, said = None, list[str]()
+    if steps is None:  # single steps repeat one another; only copies of whole sequences matter
+        records, said = find_copies(kept, y, table, groups=groups, ordered=order is not None, split=roles.split_copies)
     data = Data(
         name=table.name,
-        X=pl.DataFrame([_null_to_nan(each.values) for each in kept]),
+        X=pl.DataFrame([*(_null_to_nan(each.values) for each in kept), *(steps.values if steps else ())]),
         y=y,
         target=roles.target,
         task=task,
         columns=tuple(each.column for each in kept),
         notes=tuple(notes),
-        groups=groups,
+        groups=steps.codes if steps and groups is None else groups,
         time=order.values.to_physical().to_numpy() if order else None,
         rows=table.at,
         warnings=(*warnings, *said),
         records=records,
-        group_column=roles.group or "",
+        group_column=roles.group or roles.sequence or "",
         time_column=roles.time or "",
+        sequences=steps.codes if steps else None,
+        sequence_column=roles.sequence or "",
+        order_column=roles.order or "",
+        step_columns=steps.columns if steps else (),
     )
+    if steps:
+        data = sorted_steps(data)
+        data = replace(data, warnings=(*data.warnings, *copied_sequences(data)))
     return replace(data, digest=data_digest(data))
 
 
+def _read_steps(
+    raw: Mapping[str, RawColumn], roles: Roles, table: Table, groups: np.ndarray | None, notes: list[str]
+) -> Steps:
+    """The sequence and the order of every row; `notes` get what was said about the order."""
+    assert roles.sequence is not None and roles.order is not None
+    named = _role_column(raw, roles.sequence, table)
+    order = _time_order(_role_column(raw, roles.order, table), roles.kinds.get(roles.order))
+    notes += order.notes
+    steps = make_steps(_group_codes(named, table, "sequence"), named.text.alias(named.name), order, table)
+    if groups is not None:
+        refuse_split_sequences(groups, steps.values[0], table)
+    return steps
+
+
 def _role_column(raw: Mapping[str, RawColumn], name: str, table: Table) -> RawColumn:
-    """A group or time column, which must have a value in every row."""
+    """A column of groups, sequences or their order, which must have a value in every row."""
     if name not in raw:
         raise BadInput(
-            f"{table.name}: column {name!r} holds {table.frame[name].dtype}, which can be neither group nor time"
+            f"{table.name}: column {name!r} holds {table.frame[name].dtype}, which can be neither group nor order"
         )
     missing = raw[name].series.is_null().to_numpy()
     if missing.any():
@@ -292,11 +367,11 @@ def _role_column(raw: Mapping[str, RawColumn], name: str, table: Table) -> RawCo
     return raw[name]
 
 
-def _group_codes(raw: RawColumn, table: Table) -> np.ndarray:
+def _group_codes(raw: RawColumn, table: Table, noun: str = "group") -> np.ndarray:
     codes = raw.text.rank("dense").cast(pl.Int64).to_numpy() - 1
     if codes.max() == 0:
         raise BadInput(
-            f"{table.name}: column {raw.name!r} puts all rows into one group; at least two groups are needed"
+            f"{table.name}: column {raw.name!r} puts all rows into one {noun}; at least two {noun}s are needed"
         )
     return codes
 
