@@ -113,7 +113,12 @@ def main() -> None:
     for method in options.methods:
         command = [sys.executable, __file__, *sys.argv[1:], "--run", method]
         # Arrow's own allocator reserves address space in blocks of a gigabyte, which the limit would count
-        plain = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+        # and every thread of OpenBLAS some forty megabytes, where methods use one
+        plain = os.environ | {
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+            "MALLOC_ARENA_MAX": "2",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
         if done.returncode:
             print(f"{method:34s} failed: {done.stderr.strip().splitlines()[-1:]}")

@@ -7,6 +7,7 @@ many are woken depends on how long the work took before. BLAS has one thread mea
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -19,6 +20,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 from joblib import cpu_count
+from numpy.typing import NDArray
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.compilation.atomics import atomics_available
@@ -27,6 +29,7 @@ from fivefold.core.types import Doubles, Table, Weights
 
 MIN_PART_ROWS = 8192  # rows per part, at least
 MAX_PARTS = 64  # parts of a table, at most
+LINE_BYTES = 128  # that no two threads should write to: a pair of cache lines, which processors fetch together
 BLOCK_ROWS = 2048  # rows per block, in which a part is worked through: they stay in the cache
 SECONDS_PER_THREAD = 1e-4  # compiled work from which another thread of a team pays: waking it takes 10 microseconds
 SECONDS_PER_PARTNER = 1e-3  # the same for parts, in which threads wait for the interpreter too
@@ -114,8 +117,24 @@ def scratch(name: str, *shape: int) -> Doubles:
     """
     held: dict[str, Doubles] = _thread_state.__dict__.setdefault("scratch", {})
     if name not in held or held[name].shape != shape:
-        held[name] = np.empty(shape)
+        held[name] = aligned(shape)
     return held[name]
+
+
+def aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:  # of whatever NumPy takes for a type
+    """An uninitialised array that begins with a cache line: where its rows fill whole lines, threads that write to rows
+    of their own do not wait for each other.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(size + LINE_BYTES, np.uint8)
+    start = -memory.__array_interface__["data"][0] % LINE_BYTES
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def whole_lines(count: int, dtype: Any = np.float64) -> int:  # as in `aligned`
+    """How many numbers fill the cache lines that this many need."""
+    per_line = LINE_BYTES // np.dtype(dtype).itemsize
+    return -(-count // per_line) * per_line
 
 
 def _shared(function: Any, work: Callable[[int, int], T], cut: list[tuple[int, int]], size: int) -> list[T]:

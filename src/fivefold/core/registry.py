@@ -43,8 +43,17 @@ Application = Literal[
 
 # Packages that hold no methods: the floor, the engines, judgement and faces.
 FLOOR = ("core",)
-ENGINES = ("distributions", "kernels", "linear_algebra", "optim", "spatial", "inference", "partition")
-JUDGEMENT = ("evaluation", "theory")
+ENGINES = (
+    "distributions",
+    "information",
+    "kernels",
+    "linear_algebra",
+    "optim",
+    "spatial",
+    "inference",
+    "partition",
+)
+JUDGEMENT = ("evaluation", "decision", "theory")
 FACES = ("study", "cli", "datasets", "plot")
 NOT_CHAPTERS = frozenset({*FLOOR, *ENGINES, *JUDGEMENT, *FACES})
 
@@ -157,6 +166,8 @@ OUTPUT_TYPES = {
     "inverse_transform": "rows (n, d)",
     "sample": "new rows, and the component of each",
     "apply": "leaves (n,) or (n, trees)",
+    "kneighbors": "distances and numbers of rows (n, k)",
+    "radius_neighbors": "distances and numbers of rows, an array per row",
 }
 
 
@@ -291,7 +302,8 @@ def methods() -> tuple[Method, ...]:
     found = []
     for chapter in chapters():
         for name, thing in vars(import_module(f"{fivefold.__name__}.{chapter}")).items():
-            if inspect.isclass(thing) and issubclass(thing, Estimator) and not name.startswith("_"):
+            own = getattr(thing, "__module__", "").startswith(f"{fivefold.__name__}.{chapter}.")
+            if own and inspect.isclass(thing) and issubclass(thing, Estimator) and not name.startswith("_"):
                 found.append(Method(name, chapter, thing, thing.card))
     return tuple(sorted(found, key=lambda method: (method.chapter, method.name)))
 

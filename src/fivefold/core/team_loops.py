@@ -45,8 +45,8 @@ TASK_BITS = 20
 TASK_MASK = 2**TASK_BITS - 1
 SPINS = 2000  # looks at a word before a waiting thread offers its core to others: about 5 microseconds
 YIELDS = 4000  # times that it offers its core before it sleeps: a few milliseconds, as a sleeping thread misses phases
-PAUSE_YIELDS = 1000  # the same between loops, before a helper leaves the team
 NAP = 100  # microseconds of sleep
+PAUSE_NAPS = 100  # between loops, before a helper leaves the team: to call it back takes the interpreter's time
 
 
 @generic
@@ -81,7 +81,9 @@ def _share_published(team, kind, count):
 def help_team(team, rank):
     """Take tasks until the team is closed, or pauses for long; called by every thread except the first."""
     waits, status = np.int64(0), load_word(team, STATUS)
-    while status < CLOSED and (waits < SPINS + PAUSE_YIELDS or (status == OPEN and rank < load_word(team, SIZE))):
+    while status < CLOSED and (
+        waits < SPINS + YIELDS + PAUSE_NAPS or (status == OPEN and rank < load_word(team, SIZE))
+    ):
         waits = np.int64(0) if _take_tasks(team, rank) > 0 else _wait(waits)
         status = load_word(team, STATUS)
 

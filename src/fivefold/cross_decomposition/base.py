@@ -27,7 +27,6 @@ from fivefold.core.types import (
     UserTable,
     UserTarget,
     UserWeights,
-    Vector,
     Weights,
 )
 from fivefold.cross_decomposition.components.deflation import Components, FindPair, deflated_components
@@ -91,8 +90,8 @@ class PairedTransformer(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, 
     def _paired(self, X: Table, y: Target, w: Weights) -> tuple[Standardisation, Standardisation, Doubles, Doubles]:
         """How both tables are scaled, and the scaled tables."""
         Y = y.reshape(len(y), -1)
-        x_scaling, y_scaling = (Standardisation.of(table, w, self.scale) for table in (X, Y))
-        return x_scaling, y_scaling, x_scaling.apply(X), y_scaling.apply(Y)
+        (x_scaling, Xs), (y_scaling, Ys) = (Standardisation.of(table, w, self.scale) for table in (X, Y))
+        return x_scaling, y_scaling, Xs, Ys
 
     def _check_count(self, most: int, n: int) -> None:
         if self.n_components > most:
@@ -173,14 +172,18 @@ class PartialLeastSquares(PairedTransformer, Regressor):
                 f"{type(self).__name__}: the y residual is constant at iteration {parts.found}, or X has no variance "
                 f"left: {parts.found} of {self.n_components} components were found, and the others are zero"
             )
+        rotations = _rotations(parts.x_weights, parts.x_loadings)
+        T, U = _regression_scores(parts, Xs @ rotations, Ys) if regression else (None, None)
         return PairedProjection(
             x=x_scaling,
             y=y_scaling,
-            x_rotations=_rotations(parts.x_weights, parts.x_loadings),
+            x_rotations=rotations,
             y_rotations=_rotations(parts.y_weights, parts.y_loadings),
             parts=parts,
             dtype=X.dtype,
             single=y.ndim == 1,
+            x_scores=T,
+            y_scores=U,
         )
 
     def transform(self, X: UserTable, y: UserTarget = None, copy: bool = True) -> Any:  # as `_coordinates`
@@ -211,13 +214,11 @@ def _rotations(weights: Matrix, loadings: Matrix) -> Matrix:
     return found
 
 
-def regression_scores(model: PairedProjection, X: Table, y: Target) -> tuple[Matrix, Matrix]:
-    """Scores (n, k) of the training rows of both tables, where y is regressed on those of X."""
-    parts, T = model.parts, model.x.apply(X) @ model.x_rotations
-    U, Y = np.zeros_like(T), model.y.apply(y.reshape(len(y), -1))
-    for i in range(parts.found):
-        c: Vector = parts.y_weights[:, i]
-        size = float(c @ c)
-        U[:, i] = Y @ c / size if size > 0 else 0.0
-        Y = Y - np.outer(T[:, i], parts.y_loadings[:, i])
-    return T, U
+def _regression_scores(parts: Components, T: Doubles, Y: Doubles) -> tuple[Matrix, Matrix]:
+    """Scores (n, k) of the training rows of both tables, where y is regressed on those of X, T.
+
+    u = Y c / c'c, from what the earlier components left of Y, which is Y - sum t q'.
+    """
+    size = (parts.y_weights**2).sum(axis=0)
+    C = parts.y_weights / np.where(size > 0, size, 1.0)
+    return T, Y @ C - T @ np.triu(parts.y_loadings.T @ C, 1)

@@ -11,12 +11,10 @@ Wold (1975); Wegelin (2000), A survey of partial least squares methods.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.registry import Card
 from fivefold.core.types import Table, Target, Weights
-from fivefold.cross_decomposition.base import PartialLeastSquares, regression_scores
+from fivefold.cross_decomposition.base import PartialLeastSquares
 from fivefold.cross_decomposition.components.deflation import largest_covariance
 
 
@@ -60,6 +58,4 @@ class PLSRegression(PartialLeastSquares, keywords="scale max_iter tol copy"):
     y_scores_ = learned_in_dtype("y_scores")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        model = self._decompose(X, y, w, largest_covariance, regression=True)
-        T, U = regression_scores(model, X, y)
-        self.model_ = replace(model, x_scores=T, y_scores=U)
+        self.model_ = self._decompose(X, y, w, largest_covariance, regression=True)

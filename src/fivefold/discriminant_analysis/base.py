@@ -79,7 +79,7 @@ class GaussianDiscriminant(Classifier):
             logs = (scores[lo:hi] - scores[lo:hi].max(axis=1, keepdims=True)).astype(X.dtype, copy=False)
             return logs - logsumexp(logs, axis=1)[:, None]
 
-        return np.concatenate(map_parts(part, len(X)))
+        return np.concatenate(map_parts(part, len(scores)))
 
     def predict_proba(self, X: UserTable) -> Matrix:
         """Probability of each class."""

@@ -21,28 +21,36 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fivefold.core.parallel import map_items, threads
+from fivefold.core.parallel import map_items, run_team, scratch, team_size, teams_available, threads
 from fivefold.core.types import Array, Doubles, Indices, Mask, Matrix, Sparse
 from fivefold.kernels.row_source_loops import (
     BLOCK_ROWS,
+    NO_SLOTS,
     NO_WEIGHTS,
     TILE_COLUMNS,
     GaussianRule32,
     GaussianRule64,
     LinearRule,
     PolynomialRule,
+    ProductSums,
     Rule,
     SigmoidRule,
     apply_to_block,
     as_integers,
     subtract_rows,
     sum_products,
+    sum_tile,
 )
 
 MAX_NARROW_EXPONENT = 30.0  # gamma |x - mean|^2 up to which float32 leaves five digits of a Gaussian kernel
 MATRIX_TILE = 128  # rows of a whole matrix that are made together
 MIN_SHARED_ROWS = 400  # up to this many, one thread makes the whole matrix: others would wake too late
+MATRIX_COLUMNS = 64  # of a whole matrix in float32 per task
 BLOCK_COLUMNS = 1024  # of a block of the matrix in weighted sums
+SECONDS_PER_ENTRY = 4e-10  # time of an entry that is made,
+SECONDS_PER_TERM = 3e-11  # per column of the table, and
+SECONDS_PER_HELD_ENTRY = 1.5e-10  # of one that is at hand: what decides how many threads pay
+NOTHING_HELD = NO_SLOTS, NO_WEIGHTS
 
 Chosen: TypeAlias = Indices | slice
 HeldRows: TypeAlias = tuple[Indices, Doubles]
@@ -152,27 +160,22 @@ class VectorRows(RowSource):
         apply_to_block(self.rule, S, self.half[rows], self.half[columns])
         return S.astype(self.dtype, copy=False)
 
-    def fill(self, rows: Chosen, columns: Chosen, out: Matrix) -> None:
+    def matrix(self, chosen: Indices | None = None) -> Matrix:
         if self.dtype == np.float64:
-            np.matmul(self.X[rows], self.X[columns].T, out=out)
-            apply_to_block(self.rule, out, self.half[rows], self.half[columns])
-            return
-        X, m = self.X[columns], len(out)
-        made = self.X[rows], self.half[rows], NO_WEIGHTS, np.arange(m)
-        nothing = np.empty(0, dtype=np.int64), NO_WEIGHTS
-        self._sum_products(X, self.half[columns], made, out, nothing, np.empty(len(X)), 0, len(X))
+            return super().matrix(chosen)
+        X, half = (self.X, self.half) if chosen is None else (self.X[chosen], self.half[chosen])
+        G = np.empty((len(X), len(X)), dtype=self.dtype)
+        every = X, half, NO_WEIGHTS, np.arange(len(X))
+        self._sum_products(X, half, every, G, NOTHING_HELD, np.empty(len(X)), MATRIX_COLUMNS)
+        return G
+
+    def fill(self, rows: Chosen, columns: Chosen, out: Matrix) -> None:
+        np.matmul(self.X[rows], self.X[columns].T, out=out)
+        apply_to_block(self.rule, out, self.half[rows], self.half[columns])
 
     def subtract(self, f: Doubles, Q: Matrix, held: HeldRows, new: NewRows) -> None:
         made = self.X[new[0]], self.half[new[0]], new[1], new[2]
-        count = min(
-            2 * threads(), -(-self.n // TILE_COLUMNS)
-        )  # pieces are cut at tiles, so their number changes no byte
-        cuts = [self.n * i // count // TILE_COLUMNS * TILE_COLUMNS for i in range(count)] + [self.n]
-
-        def part(i: int) -> None:
-            self._sum_products(self.X, self.half, made, Q, held, f, cuts[i], cuts[i + 1])
-
-        map_items(part, count)
+        self._sum_products(self.X, self.half, made, Q, held, f, TILE_COLUMNS)
 
     def _sum_products(
         self,
@@ -182,12 +185,24 @@ class VectorRows(RowSource):
         Q: Matrix,
         held: HeldRows,
         f: Doubles,
-        first: int,
-        last: int,
+        columns: int,
     ) -> None:
-        whole = as_integers(X.dtype)
-        S, t = np.empty(BLOCK_ROWS * TILE_COLUMNS, X.dtype), np.empty(TILE_COLUMNS, X.dtype)
-        sum_products(self.rule, *made, X, half, Q, *held, f, first, last, S, S.view(whole), t, t.view(whole))
+        """See `ProductSums`."""
+        whole, count = as_integers(X.dtype), -(-len(X) // columns)
+        entries = (
+            len(made[0]) * (SECONDS_PER_ENTRY + X.shape[1] * SECONDS_PER_TERM) + len(held[0]) * SECONDS_PER_HELD_ENTRY
+        )
+
+        def state(size: int) -> ProductSums:
+            narrow = 8 // X.dtype.itemsize  # numbers in the place of one in float64
+            S = scratch("products", size, BLOCK_ROWS * columns // narrow).view(X.dtype)
+            t = scratch("exponents", size, columns // narrow).view(X.dtype)
+            return ProductSums(self.rule, *made, X, half, Q, *held, f, columns, S, S.view(whole), t, t.view(whole))
+
+        if teams_available():
+            run_team(sum_products, state(threads()), size=min(count, team_size(len(X) * entries)))
+        else:
+            map_items(lambda i: sum_tile(state(1), i, 0), count)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,10 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, generic, jit
 from fivefold.core.numerics.softmax import FAST_IN_ORDER, exp_mantissa
-from fivefold.core.types import Array, Matrix
+from fivefold.core.team_loops import run_task, share_tasks
+from fivefold.core.types import Array, Doubles, Indices, Matrix
 
-BLOCK_ROWS, TILE_COLUMNS = 256, 512  # of a block of the matrix: it stays in the second cache
+BLOCK_ROWS, TILE_COLUMNS = 256, 256  # of a block of the matrix: it stays in the second cache
 NO_WEIGHTS, NO_SLOTS = np.empty(0), np.empty(0, dtype=np.int64)
 ROUNDING_SHIFT_32 = np.float32(1.5 * 2**23)  # added to a float32, it leaves its integer part in the low bits
 
@@ -177,23 +178,55 @@ def subtract_rows(Q, slots, weights, first, out):
             out[j] -= w0 * r0[j]
 
 
-@jit(fastmath=FAST, error_model="numpy")
-def sum_products(rule, A, own, weights, slots, X, half, Q, held, held_weights, f, first, last, S, bits, t, shifts):
-    """f[first:last] -= weighted sums of rows: of those `held` in Q, and of the kernels between rows of A and of X.
+class ProductSums(NamedTuple):
+    """Weighted sums of rows of the matrix: of those `held` in Q, and of the kernels between rows of A and of X.
 
-    The first rows of A are kept in slots of Q. One call per thread: tiles and blocks need no interpreter.
+    The first rows of A are kept in slots of Q.
     """
-    for tile in range((last - first + TILE_COLUMNS - 1) // TILE_COLUMNS):
-        at = first + tile * TILE_COLUMNS
-        n = min(TILE_COLUMNS, last - at)
-        out = f[at : at + n]
-        subtract_rows(Q, held, held_weights, at, out)
-        for block in range((len(A) + BLOCK_ROWS - 1) // BLOCK_ROWS):
-            k = block * BLOCK_ROWS
-            m = min(BLOCK_ROWS, len(A) - k)
-            P = S[: m * n].reshape(m, n)
-            np.dot(A[k : k + m], X[at : at + n].T, P)
-            apply_to_rows(
-                rule, P, own[k : k + m], half[at : at + n], bits[: m * n].reshape(m, n), t[:n], shifts[:n],
-                weights[k : k + m], out, Q, slots[k : k + m], at,
-            )  # fmt: skip
+
+    rule: Rule
+    A: Matrix  # (m, d)
+    own: Array  # (m,): halves of the squared norms of A
+    weights: Doubles  # (m,), or none
+    slots: Indices  # of the rows of A that are kept
+    X: Matrix  # (n, d)
+    half: Array  # (n,): those of X
+    Q: Matrix  # (room, n)
+    held: Indices  # slots of Q,
+    held_weights: Doubles  # and their weights
+    f: Doubles  # (n,): what the sums are subtracted from
+    columns: int  # per task
+    S: Matrix  # (threads, BLOCK_ROWS * columns): scratch, as what follows
+    bits: Array  # the same memory as integers
+    t: Matrix  # (threads, columns)
+    shifts: Array  # the same memory as integers
+
+
+@jit
+def sum_products(team, state):
+    """Bring all of f up to date."""
+    share_tasks(team, state, 0, (len(state.X) + state.columns - 1) // state.columns)
+
+
+@run_task.rule(ProductSums)
+def _task(state, kind, i, rank):
+    sum_tile(state, i, rank)
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def sum_tile(state, i, rank):
+    """The sums of tile i of the columns, with scratch of this rank."""
+    at = i * state.columns
+    n = min(state.columns, len(state.X) - at)
+    S, bits, t, shifts = state.S[rank], state.bits[rank], state.t[rank], state.shifts[rank]
+    out = state.f[at : at + n]
+    subtract_rows(state.Q, state.held, state.held_weights, at, out)
+    for block in range((len(state.A) + BLOCK_ROWS - 1) // BLOCK_ROWS):
+        k = block * BLOCK_ROWS
+        m = min(BLOCK_ROWS, len(state.A) - k)
+        P = S[: m * n].reshape(m, n)
+        np.dot(state.A[k : k + m], state.X[at : at + n].T, P)
+        apply_to_rows(
+            state.rule, P, state.own[k : k + m], state.half[at : at + n], bits[: m * n].reshape(m, n), t[:n],
+            shifts[:n], state.weights[k : k + m], out, state.Q, state.slots[k : k + m], at,
+        )  # fmt: skip

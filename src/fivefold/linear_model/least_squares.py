@@ -150,7 +150,7 @@ class LinearRegression(SurfaceRegressor):
         height, offset = (part.reshape(y.shape[1:])[()] for part in (found.intercept, found.offset))
         intercept = cast_learned(height, X.dtype)[()] if self.fit_intercept else 0.0
         self.model_ = LeastSquaresFit(
-            LinearModel(coef, intercept, found.centre, offset, found.route), found, X.shape, self.positive
+            LinearModel(coef, intercept, found.centre, offset, found.route), found, tuple(X.shape), self.positive
         )
 
     def _host_reason(self, X: Table) -> str:

@@ -59,7 +59,7 @@ def admit_target(estimator: AdmittingEstimator, X: Table, y: UserTarget, *, nume
             raise TypeError(f"they are {y.dtype}; give numbers, for example days since a fixed date")
     check_consistent_length(X, y)
     limit = magnitude_limit(X)
-    if numeric and (huge := np.abs(y) > limit).any():
+    if numeric and (huge := np.abs(y) > np.float64(limit)).any():  # float16 has no such number
         row = int(np.argwhere(huge)[0][0])
         raise ValueError(
             f"{name_of(estimator)}: y holds {np.abs(y[row]).max():g} in row {row}. Squares of numbers beyond {limit:g} "

@@ -25,6 +25,7 @@ IMPORTS = re.compile(  # of the package; a tenth of the time that a parser takes
     rf"^[ \t]*(?:from ({PACKAGE.name}[\w.]*) import (\([^)]*\)|.*)|import ({PACKAGE.name}[\w.]*))", re.MULTILINE
 )
 FAST = frozenset({"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
+FAST_WITH_NAN = FAST - {"nnan", "ninf"}  # fast arithmetic for numbers that may be NaN or infinite
 
 Loop: TypeAlias = Callable[..., Any]  # a plain function; Numba finds the types of what it takes at the call
 L = TypeVar("L", bound=Loop)

@@ -54,8 +54,9 @@ from fivefold.core.estimators.chunk_answers import answer_chunks
 from fivefold.core.estimators.documentation import complete_docstring
 from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
+from fivefold.core.numerics.score_ranks import conformal_p_values
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Mask, Table, UserTable, UserTarget, UserWeights, Vector
+from fivefold.core.types import Array, Codes, Doubles, Mask, Table, UserTable, UserTarget, UserWeights, Vector
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Estimator")
@@ -429,6 +430,15 @@ class OutlierDetector(OutlierMixin, Unsupervised):
         """+1 for rows that belong, -1 for the others."""
         inside: Mask = self.decision_function(X) >= 0
         return 2 * inside.astype(int) - 1
+
+    def p_values(self, X: UserTable, calibration: UserTable) -> Doubles:
+        """How unusual each row is among `calibration`, rows that belong and were not fitted: small for outliers.
+
+        A row from the same source gets at most alpha with a probability of at most alpha, whatever the detector, so
+        that p-values of several detectors can be compared.
+        """
+        known, found = self.score_samples(calibration), self.score_samples(X)
+        return conformal_p_values(to_numpy(found), to_numpy(known))
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, Unsupervised):

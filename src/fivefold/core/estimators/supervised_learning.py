@@ -55,22 +55,11 @@ class Supervised(Estimator):
         raise TypeError(f"{type(self).__name__} does not say how targets are admitted")
 
 
-class Classifier(ClassifierMixin, Supervised):
-    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), and the largest wins.
+class LabelTarget(Supervised):
+    """Learns from labels: `_fit(X, y, w)` gets codes 0..K-1 of `classes_`.
 
-    Where `takes.outputs`, y may have several columns: then codes are (n, outputs), and `classes_` and scores are lists.
+    Where `takes.outputs`, y may have several columns: then codes are (n, outputs) and `classes_` is a list.
     """
-
-    def _scores(self, X: Table) -> Any:  # Matrix, or a list of them where `takes.outputs`
-        raise TypeError(f"{type(self).__name__} does not score classes")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.takes.outputs
-        # the checks of this tag ask for decision_function and predict_proba
-        both = {"decision_function", "predict_proba"} <= set(dir(type(self)))
-        tags.classifier_tags.multi_label = self.takes.outputs and both
-        return tags
 
     def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
         params.check_params(self)
@@ -99,7 +88,7 @@ class Classifier(ClassifierMixin, Supervised):
         """The same, from a table in chunks."""
         admitted = admit_chunks(self, source, y, sample_weight, "labels")
         if admitted.is_single:
-            return Classifier._fit_admitted(self, *admitted.in_memory(), **extra)
+            return LabelTarget._fit_admitted(self, *admitted.in_memory(), **extra)
         facts = admitted.facts
         self.classes_ = classes = facts.labels
         if classes.dtype.kind not in "iub":
@@ -146,6 +135,33 @@ class Classifier(ClassifierMixin, Supervised):
         self._update(X, codes, self._fold(y, codes, w))
         return self
 
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
+        """The weights of the rows times those of their classes."""
+        rule = getattr(self, "class_weight", None)
+        if rule is None:
+            return w
+        if codes.ndim == 1:
+            each_class = class_weights(rule, self.classes_, to_numpy(codes), to_numpy(w))
+            return w * to_device_of(each_class, w)[codes]
+        rules = rule if isinstance(rule, list) else [rule] * len(self.classes_)
+        each = zip(rules, self.classes_, codes.T, strict=True)
+        return w * np.prod([class_weights(r, classes, code, w)[code] for r, classes, code in each], axis=0)
+
+
+class Classifier(ClassifierMixin, LabelTarget):
+    """`_scores(X)` gives (n, K), and the largest wins; a list of such scores for several columns of y."""
+
+    def _scores(self, X: Table) -> Any:  # Matrix, or a list of them where `takes.outputs`
+        raise TypeError(f"{type(self).__name__} does not score classes")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.takes.outputs
+        # the checks of this tag ask for decision_function and predict_proba
+        both = {"decision_function", "predict_proba"} <= set(dir(type(self)))
+        tags.classifier_tags.multi_label = self.takes.outputs and both
+        return tags
+
     def predict(self, X: UserTable) -> Labels:
         """The likeliest class of each row."""
         X = self._admit(X)
@@ -165,18 +181,6 @@ class Classifier(ClassifierMixin, Supervised):
             return super().score(X, y, sample_weight)
         right = to_numpy(self.predict(X)) == np.ravel(to_numpy(y))
         return float(np.average(right, weights=to_numpy(sample_weight)))
-
-    def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
-        """The weights of the rows times those of their classes."""
-        rule = getattr(self, "class_weight", None)
-        if rule is None:
-            return w
-        if codes.ndim == 1:
-            each_class = class_weights(rule, self.classes_, to_numpy(codes), to_numpy(w))
-            return w * to_device_of(each_class, w)[codes]
-        rules = rule if isinstance(rule, list) else [rule] * len(self.classes_)
-        each = zip(rules, self.classes_, codes.T, strict=True)
-        return w * np.prod([class_weights(r, classes, code, w)[code] for r, classes, code in each], axis=0)
 
 
 def class_weights(rule: Mapping[Any, float] | str | None, classes: Labels, codes: Codes, w: Weights) -> Doubles:

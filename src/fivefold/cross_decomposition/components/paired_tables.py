@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg.lapack import dgeqrf
 
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Doubles, Vector, Weights
 
+LAPACK_BLOCK = 64  # columns that LAPACK works on together, for its scratch
 MIN_PART_RATIO = 4  # rows per column of a part whose triangular factor is taken, at least
 
 
@@ -25,16 +26,20 @@ class Standardisation:
     scale: Vector  # (d,)
 
     @classmethod
-    def of(cls, X: Array, w: Weights, scale: bool) -> Standardisation:
-        """Of the rows, each counted w times; the deviation divides by one less than their number."""
+    def of(cls, X: Array, w: Weights, scale: bool) -> tuple[Standardisation, Doubles]:
+        """Of the rows, each counted w times, and the rows in its units; a deviation divides by one less than their
+        number.
+        """
         X, total = X.astype(np.float64, copy=False), float(w.sum())
         mean = w @ X / total
+        Z: Doubles = X - mean
         if not scale:
-            return cls(mean, np.ones_like(mean))
-        Z = X - mean
+            return cls(mean, np.ones_like(mean)), Z
         spread = np.sqrt(w @ (Z * Z) / (total - 1 if total > 1 else total))
-        floor = np.finfo(X.dtype).eps * np.abs(X).max(axis=0, initial=0.0)  # what rounding leaves of a constant column
-        return cls(mean, np.where(spread > floor, spread, 1.0))
+        largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+        found = cls(mean, np.where(spread > np.finfo(X.dtype).eps * largest, spread, 1.0))  # rounding is no spread
+        Z /= found.scale
+        return found, Z
 
     def apply(self, X: Array) -> Doubles:
         """Rows in units of the deviations, about the mean."""
@@ -58,5 +63,5 @@ def reduced(X: Doubles, Y: Doubles, w: Weights) -> tuple[Doubles, Doubles]:
 
 
 def _triangular_factor(A: Doubles) -> Doubles:
-    R: Doubles = linalg.qr(A, mode="r", check_finite=False)[0]
-    return R[: A.shape[1]]
+    R: Doubles = np.triu(dgeqrf(A, lwork=LAPACK_BLOCK * A.shape[1])[0][: A.shape[1]])
+    return R

@@ -85,9 +85,8 @@ class KernelDual:
     def slopes(self, b: Doubles, f: Doubles) -> tuple[Doubles, Doubles]:
         """u and l; -inf and inf where a multiplier may not rise or fall."""
         e = self.tube_width
-        u = np.where(b >= self.high, -np.inf, f - np.where(b >= 0, e, -e))
-        down = np.where(b <= self.low, np.inf, f - np.where(b > 0, e, -e))
-        return u, down
+        rising, falling = (f, f) if e == 0 else (f - np.where(b >= 0, e, -e), f - np.where(b > 0, e, -e))
+        return np.where(b >= self.high, -np.inf, rising), np.where(b <= self.low, np.inf, falling)
 
     def is_free(self, b: Doubles) -> Mask:
         """Which multipliers are inside the box, and not at the kink of the tube?"""

@@ -10,11 +10,12 @@ import numpy as np
 
 from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl
 from fivefold.core.numerics.arrays import AnyArray, like, namespace
-from fivefold.core.numerics.gram_kernels import product_of_parts, three_parts
+from fivefold.core.numerics.gram_kernels import GRAM_STAGES, product_of_parts, three_parts
 from fivefold.core.types import Doubles, Matrix, Vector
 
 LOSS_CODES = {"LogLoss": 0, "SquaredHingeLoss": 1, "PoissonLoss": 2, "GammaLoss": 3, "BinomialLogitLoss": 4}
 MAX_CLASSES = 64  # of softmax_sums
+MAX_WARP_NUMBERS = 512  # classes times columns whose gradient one warp holds: it waits for no other
 
 
 def risk_sums(
@@ -42,9 +43,11 @@ def softmax_sums(
     n, d = X.shape
     K, D, numbers = len(coef), padded(d), like(np.concatenate([middle, coef.ravel(), height]), X)
     centre, W, b, G = numbers[:d], numbers[d : d + K * d], numbers[d + K * d :], padded(K)
-    P = min(PROGRAMS, blocks(n, 64))
+    few = G * D <= MAX_WARP_NUMBERS
+    B, P = (32, 2 * PROGRAMS) if few else (64, PROGRAMS)
+    P, given = min(P, blocks(n, B)), {"num_warps": 1, "num_stages": GRAM_STAGES} if few else {}
     out = X.new_empty((P, G * D + G + 1), dtype=namespace(X).float64)
-    _softmax[(P,)](X, centre, W, b, y, X if s is None else s, out, n, P, d, K, D, G, 64, s is not None)
+    _softmax[(P,)](X, centre, W, b, y, X if s is None else s, out, n, P, d, K, D, G, B, s is not None, **given)
     sums = host_sums(out)
     slopes = sums[: G * D].reshape(G, D)[:K, :d]
     return float(sums[-1]), np.column_stack([slopes, sums[G * D : G * D + K]])

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.core.parallel import run_team, team_size
+from fivefold.core.parallel import aligned, run_team, team_size, whole_lines
 from fivefold.core.types import Array, Codes, Doubles, Indices, Mask
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN, Allocation, Bins, pack_codes
 from fivefold.partition.histograms.growth_loops import BLOCK_ROWS, grow_tree
@@ -140,10 +140,10 @@ class HistogramGrower:
             words=pack_codes(codes, allocate),
             codes=codes,
             packed=allocate((2 * n,), np.int64),
-            tables=np.empty((tables + (3 * threads if threads > 1 else 0), table), dtype=np.int64),
-            scratch=np.zeros((threads, SCRATCH), dtype=np.int64),
-            lines=np.zeros((threads, SEARCH_LINES, BINS_PER_COLUMN), dtype=np.int64),
-            gains=np.zeros((threads, BINS_PER_COLUMN)),
+            tables=aligned((tables + (3 * threads if threads > 1 else 0), table), np.int64),
+            scratch=aligned((threads, whole_lines(SCRATCH)), np.int64),
+            lines=aligned((threads, SEARCH_LINES, BINS_PER_COLUMN), np.int64),
+            gains=aligned((threads, BINS_PER_COLUMN)),
             g=np.empty(0),
             h=np.empty(0),
             repeats=np.empty(0, dtype=np.int32),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fivefold.core.parallel import aligned
 from fivefold.core.types import Array, Codes, Doubles, Indices
 from fivefold.partition.histograms.histogram_loops import BINS_PER_COLUMN, CUT_NUMBERS, GATHER_ROWS, GROUPS_PER_PASS
 
@@ -29,9 +30,10 @@ MAX_LEAVES, MAX_DEPTH, MAX_QUEUED_TABLES, THREADS, N_ROWS, ROWS_ELSEWHERE, FIRST
 # table and its first table for parts, whether its children get histograms and each side a search; from COUNTS on, the
 # rows of each part that go left
 NODE, PARTS, CHUNKS, SMALL_TABLE, PARTIAL, DEEPER, SEARCH_LEFT, SEARCH_RIGHT, LEFT_IS_SMALL, COUNTS = range(10)
-# Columns of `tasks`: a place in the wave; a part of rows and a chunk of columns, or a range of columns; and from
-# FOUND_BINS on, per side, the bins that go left of the best cut
-PLACE, FIRST, LAST, FOUND_BINS = range(4)
+# Columns of `tasks`: a place in the wave; a part of rows and a chunk of columns, or a range of columns; how many rows a
+# task on rows takes about as long as; and from FOUND_BINS on, per side, the bins that go left of the best cut
+PLACE, FIRST, LAST, COST, FOUND_BINS = range(5)
+TASK_FIELDS = 16  # two cache lines: threads write to the tasks of a search
 # A thread's scratch: gathered rows, and per bin whether it goes left
 GOES_LEFT = (2 + GROUPS_PER_PASS) * GATHER_ROWS
 SCRATCH = GOES_LEFT + BINS_PER_COLUMN
@@ -45,7 +47,7 @@ class GrowingTree(NamedTuple):
     counters: Indices  # (FREE + tables,) int64
     terms: Doubles  # (SEARCH_TERMS,): limits and units of the search
     wave: Indices  # (width, COUNTS + threads) int64
-    tasks: Indices  # (tasks, FOUND_BINS + 2 SET_WORDS) int64
+    tasks: Indices  # (tasks, TASK_FIELDS) int64
     found: Doubles  # (tasks, 2, CUT_NUMBERS): per side, the best cut of the columns of a task
     allowed: Codes  # (width, 2, d) uint8: per side, 1 for columns that it may use
     columns: Indices  # (d, 3) int64: SIZE, CATEGORICAL, SIGN
@@ -91,8 +93,8 @@ def growing_tree(columns: Indices, terms: Doubles, limits: list[int], tables: in
         counters=counters,
         terms=terms,
         wave=np.zeros((width, COUNTS + threads), dtype=np.int64),
-        tasks=np.zeros((tasks, FOUND_BINS + 2 * SET_WORDS), dtype=np.int64),
-        found=np.zeros((tasks, 2, CUT_NUMBERS)),
+        tasks=aligned((tasks, TASK_FIELDS), np.int64),
+        found=aligned((tasks, 2, CUT_NUMBERS)),
         allowed=np.ones((width, 2, d), dtype=np.uint8),
         columns=columns,
     )

@@ -16,6 +16,7 @@ from fivefold.partition.histograms.growth_state import (
     BINS_LEFT,
     BUFFER,
     CHUNKS,
+    COST,
     COUNTS,
     CUT,
     DEEPER,
@@ -82,6 +83,7 @@ VALUES_PER_PART = 2**15  # values (rows x columns) from which a part of a node's
 # From this many threads on, tasks are narrow: to add up the tables of many parts takes longer than to gather rows twice
 MANY_THREADS, GROUPS_PER_TASK = 8, 2
 COLUMNS_PER_SEARCH = 8  # columns per task of a search, at most
+ROWS_PER_BUILT_ROW = 8  # rows that are separated, or moved, in the time in which one is added to histograms
 UNBOUNDED = 1e300  # bound of the values below a node that is free: no value reaches it
 # Steps, which are kinds of tasks as well; FILL builds histograms of whole nodes: of the root, and those given up. After
 # FULL, kinds of tasks of passes over all rows
@@ -162,8 +164,8 @@ def _cut(counters, rows, total, columns):
     groups = (columns + COLUMNS_PER_WORD - 1) // COLUMNS_PER_WORD
     width = GROUPS_PER_PASS if threads < MANY_THREADS else GROUPS_PER_TASK
     chunks = (groups + width - 1) // width
-    parts = min(threads, 2 * threads * rows // total, rows * columns // VALUES_PER_PART)
-    return max(1, parts // chunks), chunks
+    parts = min(2 * threads * rows // total, rows * columns // VALUES_PER_PART) // chunks
+    return min(max(1, parts), threads), chunks
 
 
 @jit
@@ -274,7 +276,7 @@ def _make_children(nodes, numbers, counters, terms, wave, columns):
 
 @jit
 def _row_tasks(nodes, counters, wave, tasks):
-    """Write the tasks of this step on rows of all nodes of the wave; how many."""
+    """Write the tasks of this step on rows of all nodes of the wave, the longest first; how many."""
     kind, count = counters[STEP], 0
     for w in range(counters[N_WAVE]):
         one = wave[w]
@@ -290,8 +292,36 @@ def _row_tasks(nodes, counters, wave, tasks):
         for k in range(parts * chunks):
             task = tasks[count]
             task[PLACE], task[FIRST], task[LAST] = w, k // chunks, k % chunks
+            task[COST] = _cost(nodes[one[NODE]], one, kind, k // chunks, k % chunks)
             count += 1
+    if counters[THREADS] > 1:
+        _sort_by_cost(tasks, count)
     return count
+
+
+@jit
+def _cost(node, one, kind, part, chunk):
+    """About how long a task on rows takes, in rows that are separated."""
+    rows = node[HI] - node[LO]
+    size = rows * (part + 1) // one[PARTS] - rows * part // one[PARTS]
+    if kind == SEPARATE and one[PARTS] * one[CHUNKS] == 1:
+        return size * ROWS_PER_BUILT_ROW // 2 if one[DEEPER] == 1 else size
+    if kind != BUILD:
+        return size
+    added = one[COUNTS + part] if one[LEFT_IS_SMALL] == 1 else size - one[COUNTS + part]
+    return (size if chunk == 0 else 0) + (added * ROWS_PER_BUILT_ROW if one[DEEPER] == 1 else 0)
+
+
+@jit
+def _sort_by_cost(tasks, count):
+    """Put the first tasks in decreasing order of their cost, so that none of the long ones begins last."""
+    for i in range(1, count):
+        place, first, last, cost, at = tasks[i, PLACE], tasks[i, FIRST], tasks[i, LAST], tasks[i, COST], i
+        while at > 0 and tasks[at - 1, COST] < cost:
+            for k in range(FOUND_BINS):
+                tasks[at, k] = tasks[at - 1, k]
+            at -= 1
+        tasks[at, PLACE], tasks[at, FIRST], tasks[at, LAST], tasks[at, COST] = place, first, last, cost
 
 
 @jit
