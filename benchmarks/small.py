@@ -61,7 +61,7 @@ def measure(name: str, classes: tuple[type, type]) -> tuple[Pair, Pair]:
     ours, rival = (_seeded(cls(**given)) for cls, given in zip(classes, _given(*classes), strict=True))
     X, y = _table(ours)
     fitted = [model.fit(X, y) for model in (ours, rival)]
-    task = next(t for t in ("predict", "transform", "score_samples") if hasattr(fitted[0], t))
+    task = next(t for t in ("predict", "transform", "score_samples", "kneighbors") if hasattr(fitted[0], t))
     answers = [getattr(model, task) for model in fitted]
     from sklearn.base import clone
 

@@ -1,6 +1,7 @@
 """Small tables that suit a method: what the laws over the registry are tried on."""
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
 from benchmarks.harness.contestants import seeded  # noqa: F401  for tests beside a rival
@@ -52,8 +53,15 @@ def outputs(model, X):
     said = {}
     for name in ("predict", "predict_proba", "decision_function", "transform", "score_samples"):
         if callable(getattr(model, name, None)):
-            said[name] = np.asarray(getattr(model, name)(X))
+            answer = getattr(model, name)(X)
+            said[name] = answer.toarray() if issparse(answer) else np.asarray(answer)
     return said
+
+
+def row_question(model):
+    """A method of a fitted model that answers about new rows."""
+    names = ("predict", "transform", "score_samples", "kneighbors")
+    return next(getattr(model, name) for name in names if hasattr(model, name))
 
 
 def learns_labels(case):

@@ -4,6 +4,7 @@ import array_api_strict
 import numpy as np
 import pytest
 import sklearn
+from scipy.sparse import issparse
 
 from fivefold.core.estimators.base import ROW_METHODS
 from tests.tables import CASES, build, named, table
@@ -20,5 +21,7 @@ def test_every_answer_is_an_array_of_the_library_of_the_rows(case):
         for name in ROW_METHODS:
             if hasattr(plain, name):
                 answer = getattr(plain, name)(rows)
+                if issparse(answer):  # no other library has such matrices in common with SciPy
+                    continue
                 assert type(answer) is type(rows), name
                 np.testing.assert_array_equal(np.from_dlpack(answer), getattr(plain, name)(X), err_msg=name)

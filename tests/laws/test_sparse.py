@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.utils import get_tags
-from tables import CASES, build, fitted, named, outputs, table
+from tables import CASES, build, fitted, named, outputs, row_question, table
 
 from fivefold.core.admission.sparse import canonical_csr
 
@@ -62,7 +62,7 @@ def test_an_index_outside_the_table_is_refused_by_every_method(case):
     with pytest.raises(ValueError, match=r"indices\[7\] = 1000000; indices there run from 0 to 3"):
         fitted(case, damaged, y)
     model = fitted(case, clean, y)
-    use = next(getattr(model, name) for name in ("predict", "transform", "score_samples") if hasattr(model, name))
+    use = row_question(model)
     with pytest.raises(ValueError, match=r"indices\[7\] = 1000000"):
         use(damaged)
 

@@ -5,12 +5,15 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from fivefold.core.admission import places
+from fivefold.core.admission.fit_device import fits_on
 from fivefold.core.estimators.base import ROW_METHODS
 from fivefold.core.numerics import tensors
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
+from fivefold.core.storage.model_files import load, save
 from fivefold.optim.risk_minimisation import linear_svm_solvers, preconditioned_descent
 from tests.tables import CASES, build, named, table
 
@@ -98,6 +101,19 @@ def test_a_copy_and_a_file_hold_arrays_and_answer_both(torch, case):
     assert not any(is_tensor(value) for name, value in vars(copy).items() if name != "labels_")
     name = next(name for name in ROW_METHODS if hasattr(model, name))
     assert_close(getattr(model, name)(T), getattr(copy, name)(X), 1e-10, name)
+
+
+SUPERVISED = [case for case in FIRST if get_tags(build(case)).target_tags.required]
+
+
+@pytest.mark.parametrize("case", SUPERVISED, ids=named)
+def test_a_model_of_an_array_that_was_fitted_on_a_device_can_be_saved(torch, case, tmp_path):
+    X, y = numbered(case, 100)
+    with fits_on("cpu") as seen:
+        model = build(case).fit(X, y)
+    assert list(seen.values()) == ["cpu"]
+    save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(X), model.predict(X))
 
 
 def test_text_labels_stay_text_and_scores_are_numbers(torch):

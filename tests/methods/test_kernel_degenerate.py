@@ -10,8 +10,9 @@ from fivefold.core.storage import memory_limits
 from fivefold.cross_decomposition import KernelCCA
 from fivefold.decomposition import KernelLDA, KernelPCA
 from fivefold.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
-from fivefold.kernel_ridge import KernelRidge, KernelRidgeClassifier, SmoothingSpline
+from fivefold.kernel_ridge import KernelRidge, KernelRidgeClassifier
 from fivefold.kernels import RBF, FunctionKernel, Gram, check_positive_definite
+from fivefold.smoothing import SmoothingSpline
 from fivefold.svm import SVC, SVDD, SVR, KernelLogisticRegression, NuSVC, NuSVR, OneClassSVM
 
 rng = np.random.default_rng(8)
