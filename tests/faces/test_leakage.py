@@ -188,7 +188,9 @@ class FittedOnJudgedRows(Mutant):
 @pytest.mark.parametrize("mutant", [FittedOnAllRows, FittedOnJudgedRows])
 def test_columns_made_ready_by_the_judged_rows_are_found_out(name, mutant, monkeypatch):
     """The test above can fail, whatever the method: some part of the preparation tells every method apart."""
-    monkeypatch.setattr(pipelines, "make_transformer", lambda takes, data: mutant(make_transformer(takes, data), data))
+    monkeypatch.setattr(
+        pipelines, "make_transformer", lambda takes, data, **kw: mutant(make_transformer(takes, data, **kw), data)
+    )
     with pytest.raises((AssertionError, ValueError)):
         check_setting_losses(name)
 
@@ -207,7 +209,7 @@ def test_columns_are_made_ready_for_judging_by_what_the_other_rows_say(monkeypat
             return super().transform(X)
 
     monkeypatch.setattr(
-        pipelines, "make_transformer", lambda takes, data: Spying(lambda X: X.to_numpy(), check_inverse=False)
+        pipelines, "make_transformer", lambda takes, data, **kw: Spying(lambda X: X.to_numpy(), check_inverse=False)
     )
     data = numbered()
     plan = make_plan(data, ["GaussianNB"])

@@ -55,13 +55,22 @@ over_families = pytest.mark.parametrize(("family", "X"), CASES)
 
 @over_latent_models
 def test_no_step_of_em_lowers_what_it_climbs(family, X, rule, prior):
-    """By hand, without the loop and its guard; 1e-10 of the value is rounding."""
+    """By hand, without the loop and its guard; 1e-10 of the value is rounding.
+
+    Hard assignment without labels may leave a member with a row or two, whose density is infinite: it says so and ends.
+    """
     model, w = mixture(family, X, rule, prior), np.random.RandomState(5).uniform(0.5, 2, len(X))
     values = []
     for _ in range(12):
         stats, value = model.expect(X, w)
         values.append(value)
-        model = model.maximise(stats)
+        try:
+            model = model.maximise(stats)
+        except CollapseError:
+            assert rule == "hard"
+            assert stats.weight.min() < 0.05 * w.sum()
+            break
+    assert len(values) > 1
     assert np.isfinite(values).all()
     assert (np.diff(values) >= -1e-10 * np.abs(values[0])).all()
 

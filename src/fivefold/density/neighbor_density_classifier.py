@@ -33,9 +33,9 @@ class ClassNeighbors(ClassPrior):
     prior: Vector  # (K,)
 
     def log_densities(self, X: Table, k: int) -> Doubles:
-        """log p(x | class) (n, K)."""
+        """log p(x | class) (n, K). k copies of x count as lying in the smallest ball that a number can measure."""
         radius, mass = self.neighbors.within(X, k, self.codes, len(self.mass))
-        d = X.shape[1]
+        radius, d = np.maximum(radius, np.finfo(np.float64).tiny), X.shape[1]
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(mass / self.mass) - log_ball_volume(d) - d * np.log(radius)[:, None])
 

@@ -62,8 +62,8 @@ class TreeNeighborsClassifier(Classifier):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = TreeNeighborsClassifier(5, random_state=0).fit(X, y)
-    >>> model.columns_, model.score(X, y) > 0.95
-    (array([0, 2, 3]), True)
+    >>> model.columns_.tolist(), model.score(X, y) > 0.95
+    ([0, 2, 3], True)
     """
 
     n_neighbors: Count = 5

@@ -23,6 +23,7 @@ from fivefold.distributions.statistics.distinct_rows import weighted_median
 MIN_DOF, MAX_DOF = 0.05, 1e7  # nearly flat tails; beyond, t and normal densities agree to seven digits
 START_DOF = 5.0  # degrees of freedom to start from: between heavy tails and normal ones
 MAX_STEPS = 5000  # steps of EM: a hundred are usual
+MAX_DISTANCE = 1e200  # squared distance in widths: beyond it the scale has shrunk onto a point, and sums may overflow
 GAIN = 1e-13  # share of the log-likelihood that a step must gain
 
 
@@ -84,6 +85,8 @@ class _Expectation:
             L = _cholesky(sigma[np.ix_(a, a)])
             D = (Z if len(rows) == len(Z) and not len(b) else Z[np.ix_(rows, a)]) - mu[a]
             E = D.T / L[0, 0] if len(a) == 1 else solve_triangular(L, D.T, lower=True)
+            if np.abs(E).max() > MAX_DISTANCE**0.5:
+                raise _singular()
             self._q[rows], self._sizes[rows] = (E**2).sum(axis=0), len(a)
             self._groups.append((w[rows].sum(), len(a), 2 * np.log(np.diag(L)).sum()))
             if len(b):
@@ -108,9 +111,9 @@ class _Expectation:
     def next_dof(self) -> float:
         """A step of Newton's method on log nu, halved until the likelihood does not fall."""
         nu, d, q, w = self._nu, self._sizes, self._q, self._w
-        both = nu * (nu + q)
-        slope = w @ ((nu + d) * q / both - self._logs)
-        curve = w @ (q / both + q * (both - (nu + d) * (2 * nu + q)) / both**2)
+        r = q / (nu + q)  # between 0 and 1, however far a row is
+        slope = w @ ((nu + d) / nu * r - self._logs)
+        curve = w @ (2 * r / nu - (nu + d) / nu**2 * r * (2 - r))
         for weight, size, _ in self._groups:
             slope += weight * (digamma((nu + size) / 2) - digamma(nu / 2) - size / nu)
             curve += weight * (0.5 * (polygamma(1, (nu + size) / 2) - polygamma(1, nu / 2)) + size / nu**2)
@@ -128,10 +131,14 @@ def _cholesky(sigma: Matrix) -> Matrix:
     try:
         return np.linalg.cholesky(sigma)
     except np.linalg.LinAlgError:
-        raise ValueError(
-            "Student t: a scale matrix became singular: the points lie in a subspace, or most of them are one point. "
-            "Give a prior, ask for fewer members, or drop such columns"
-        ) from None
+        raise _singular() from None
+
+
+def _singular() -> ValueError:
+    return ValueError(
+        "Student t: a scale matrix became singular: the points lie in a subspace, or most of them are one point. "
+        "Give a prior, ask for fewer members, or drop such columns"
+    )
 
 
 def _median(x: Vector, w: Vector) -> float:
