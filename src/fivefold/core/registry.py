@@ -54,6 +54,7 @@ ENGINES = (
     "partition",
 )
 JUDGEMENT = ("evaluation", "decision", "theory")
+JUDGEMENT_WITH_METHODS = ("theory",)  # parts of judgement that hold learners of their own
 FACES = ("study", "cli", "datasets", "plot")
 NOT_CHAPTERS = frozenset({*FLOOR, *ENGINES, *JUDGEMENT, *FACES})
 
@@ -300,7 +301,7 @@ def methods() -> tuple[Method, ...]:
     from fivefold.core.estimators.base import Estimator
 
     found = []
-    for chapter in chapters():
+    for chapter in (*chapters(), *JUDGEMENT_WITH_METHODS):
         for name, thing in vars(import_module(f"{fivefold.__name__}.{chapter}")).items():
             own = getattr(thing, "__module__", "").startswith(f"{fivefold.__name__}.{chapter}.")
             if own and inspect.isclass(thing) and issubclass(thing, Estimator) and not name.startswith("_"):

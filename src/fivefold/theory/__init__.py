@@ -1,6 +1,15 @@
 """Certificates: what the error of a model on new data will be, with probability 1 - delta."""
 
+from fivefold.theory.bounds import BOUNDS as BOUNDS
+from fivefold.theory.bounds import BoundCard as BoundCard
+from fivefold.theory.bounds import BoundValue as BoundValue
+from fivefold.theory.bounds import Case as Case
+from fivefold.theory.bounds import NotApplicable as NotApplicable
+from fivefold.theory.bounds import register as register
+from fivefold.theory.bounds import registered_bounds as registered_bounds
 from fivefold.theory.certificate import Certificate as Certificate
+from fivefold.theory.certify import CertificateError as CertificateError
+from fivefold.theory.certify import certify as certify
 from fivefold.theory.holdout_bound import certify_holdout as certify_holdout
 from fivefold.theory.margin_bound import machine_capacities as machine_capacities
 from fivefold.theory.margin_bound import vc_confidence as vc_confidence

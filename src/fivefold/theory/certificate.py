@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -15,15 +15,22 @@ class Certificate:
     risk
         The observed error.
     bound
-        The true error is below this with probability 1 - delta.
+        The true error is below this with probability 1 - delta; 1 says nothing.
     parts
-        The bound by each method; `bound` is the one that is never above another.
+        The bound by each method, each with probability 1 - delta. Where several may be the smallest, `bound` is the
+        smallest of those that hold together: each then has a part of delta.
     n
         Number of rows it is based on.
     delta
         Probability that the certificate is wrong.
     assumptions
         What must hold.
+    rows
+        Were the rows held out, or trained on?
+    predictors
+        For the parts that do not speak of the model itself: of what they do.
+    inapplicable
+        The bounds that say nothing about this model, and why.
     """
 
     risk: float
@@ -32,12 +39,22 @@ class Certificate:
     n: int
     delta: float
     assumptions: tuple[str, ...]
+    rows: str = "held out"
+    predictors: Mapping[str, str] = field(default_factory=dict)
+    inapplicable: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         width = max(map(len, self.parts))
+        said = f"error below {self.bound:.4g} with probability {1 - self.delta:.4g}"
+        if self.bound >= 1:
+            said = f"no bound below 1 with probability {1 - self.delta:.4g}"
+        kind = "training rows" if self.rows == "training" else "rows"
         lines = (
-            f"error below {self.bound:.4g} with probability {1 - self.delta:.4g}; {self.risk:.4g} on {self.n} rows",
-            *(f"  {name:{width}}  {value:.4g}" for name, value in self.parts.items()),
+            f"{said}; {self.risk:.4g} on {self.n} {kind}",
+            *(f"  {name:{width}}  {value:.4g}{self._note(name)}" for name, value in self.parts.items()),
             *(f"assumes: {text}" for text in self.assumptions),
         )
         return "\n".join(lines)
+
+    def _note(self, name: str) -> str:
+        return f" ({self.predictors[name]})" if name in self.predictors else ""

@@ -7,6 +7,7 @@ limit is therefore the bound, and no part of delta is spent on choosing. For los
 
 from __future__ import annotations
 
+from fivefold.theory.bounds import BoundCard, Case, register
 from fivefold.theory.certificate import Certificate
 from fivefold.theory.concentration import (
     binomial_upper,
@@ -20,6 +21,81 @@ HOLDOUT_ASSUMPTIONS = (
     "the hold-out rows are independent and come from where new data will come from",
     "the model was fixed before the hold-out was opened, which was opened once",
 )
+
+TEST_SOURCE = "Langford (2005), Tutorial on practical prediction theory for classification"
+
+
+@register(
+    BoundCard(
+        name="binomial inversion",
+        formula="largest p with P(Bin(n, p) <= errors) >= delta",
+        rows="held out",
+        assumptions=HOLDOUT_ASSUMPTIONS,
+        use="Exact for errors counted on held-out rows: nothing on such rows is tighter.",
+        source="Clopper & Pearson (1934); " + TEST_SOURCE,
+        never_above=("KL inversion", "relative Chernoff", "relative Chernoff, simple", "Hoeffding"),
+    )
+)
+def _binomial(case: Case, delta: float) -> float:
+    return binomial_upper(case.errors, case.n, delta)
+
+
+@register(
+    BoundCard(
+        name="KL inversion",
+        formula="largest p with n KL(error, p) <= ln(1/delta)",
+        rows="held out",
+        assumptions=HOLDOUT_ASSUMPTIONS,
+        use="Tight for every error; holds for losses between 0 and 1 too.",
+        source="Chernoff (1952); " + TEST_SOURCE,
+        never_above=("relative Chernoff", "relative Chernoff, simple", "Hoeffding"),
+    )
+)
+def _kl(case: Case, delta: float) -> float:
+    return kl_upper(case.risk, case.n, delta)
+
+
+@register(
+    BoundCard(
+        name="relative Chernoff",
+        formula="error + c/2 + sqrt(error c + c^2/4),  c = 2 ln(1/delta) / n",
+        rows="held out",
+        assumptions=HOLDOUT_ASSUMPTIONS,
+        use="Good for small errors, loose near one half; by hand where KL inversion needs a computer.",
+        source="Angluin & Valiant (1979)",
+        never_above=("relative Chernoff, simple",),
+    )
+)
+def _relative(case: Case, delta: float) -> float:
+    return relative_upper(case.risk, case.n, delta)
+
+
+@register(
+    BoundCard(
+        name="relative Chernoff, simple",
+        formula="error + sqrt(error c) + c,  c = 2 ln(1/delta) / n",
+        rows="held out",
+        assumptions=HOLDOUT_ASSUMPTIONS,
+        use="A little above the relative bound, and easier to remember.",
+        source="Angluin & Valiant (1979)",
+    )
+)
+def _relative_simple(case: Case, delta: float) -> float:
+    return relative_upper_simple(case.risk, case.n, delta)
+
+
+@register(
+    BoundCard(
+        name="Hoeffding",
+        formula="error + sqrt(ln(1/delta) / (2 n))",
+        rows="held out",
+        assumptions=HOLDOUT_ASSUMPTIONS,
+        use="The same width whatever the error: loose for small ones.",
+        source="Hoeffding (1963)",
+    )
+)
+def _hoeffding(case: Case, delta: float) -> float:
+    return case.risk + hoeffding_margin(case.n, delta, sides=1)
 
 
 def certify_holdout(errors: float, n: int, delta: float = 0.05, *, zero_one: bool = True) -> Certificate:

@@ -25,6 +25,7 @@ from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import Estimator
 from fivefold.core.estimators.chunk_answers import chunk_accuracy, chunk_r2
+from fivefold.core.estimators.training_rows import remember_training_rows
 from fivefold.core.numerics.arrays import is_tensor, labels_at, to_device_of, to_numpy
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Codes, Doubles, Labels, Table, Target, UserTable, UserTarget, UserWeights, Weights
@@ -82,6 +83,7 @@ class LabelTarget(Supervised):
         codes = to_device_of(codes, X)
         with interruptible_fit(self):
             self._fit(X, codes, self._fold(y, codes, w), **extra)
+        vars(self)["training_rows_"] = remember_training_rows(X)
         return self
 
     def _fit_chunks(self, source: ChunkSource, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
@@ -133,6 +135,7 @@ class LabelTarget(Supervised):
         X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
         codes = to_device_of(codes, X)
         self._update(X, codes, self._fold(y, codes, w))
+        vars(self)["training_rows_"] = None  # it has seen more rows than those of its first fit
         return self
 
     def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
