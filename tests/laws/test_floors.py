@@ -45,6 +45,7 @@ SAFE = {
     "statsmodels": "0.15",  # the version that was measured beside
     "wittgenstein": "0.3.4",
     "hypothesis": "6.100",
+    "mpmath": "1.3",  # CVE-2021-29063: a pattern that took forever
     "mypy": "1.11",
     "pandas": "2.2.2",  # the first for NumPy 2
     "pyarrow": "23.0.1",  # CVE-2023-47248: files that ran code; CVE-2026-25087: use after free
