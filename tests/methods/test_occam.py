@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from fivefold.information.occam_bounds import PRICE_PER_BIT
 from fivefold.theory.concentration import relative_upper_simple
 from fivefold.tree import DecisionTreeClassifier, OccamTreeClassifier
 from fivefold.tree.export.inline_notation import Branch, ThresholdTest, evaluate_tree, parse_tree
-from fivefold.tree.occam_tree import PRICE_PER_BIT, binary_digits, guarantee, shortest_between, threshold_bits
+from fivefold.tree.occam_tree import binary_digits, guarantee, shortest_between, threshold_bits
 
 PRINTED = "[f >= 2.0] ? ([g >= 0.5] ? -1 : 1) : ([h >= -1.0] ? 1 : -1)"
 NAMES = ("f", "g", "h")

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from oracles.logic import best_score, noisy_rows
 
+from fivefold.information.occam_bounds import PRICE_PER_BIT, linear_bound, priced_count, root_bound, tight_bound
 from fivefold.rules import OccamFormulaClassifier
 from fivefold.rules.formulas.binary_features import quantile_cuts
 from fivefold.rules.formulas.boolean_formulas import Formula
 from fivefold.rules.formulas.formula_search import find_formula
-from fivefold.rules.occam_formulas import PRICE_PER_BIT, linear_bound, priced_count, root_bound, tight_bound
 from fivefold.tree import DecisionTreeClassifier
 
 PLANTED = Formula(("or", "and", 0, "not", 1, 4))  # (x0 and not x1) or x4

@@ -1,7 +1,8 @@
 """Information theory: entropy, cross entropy, divergence and mutual information, of tables, samples and densities.
 
 discrete.py takes probabilities, samples.py counts of a sample, neighbor_estimates.py rows of numbers, by distances to
-neighbours, expectations.py distributions, by sums, quadrature or draws.
+neighbours, expectations.py distributions, by sums, quadrature or draws. occam_bounds.py turns the length of a rule
+into a bound on its error.
 """
 
 from fivefold.information.discrete import code_lengths as code_lengths

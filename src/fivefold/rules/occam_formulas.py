@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from math import inf, log, log2
+from math import inf, log2
 from typing import Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ from fivefold.core.estimators.params import Count, Index, NonNegative, OpenFract
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, Target, UserTable, Weights
+from fivefold.information.occam_bounds import CRITERIA, PRICE_PER_BIT, Amount
 from fivefold.partition.export.conditions import Condition
 from fivefold.rules.formulas.binary_features import binary_features, complement, feature_name
 from fivefold.rules.formulas.boolean_formulas import Formula
@@ -42,33 +43,7 @@ from fivefold.rules.formulas.formula_search import Score, find_formula
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import Rule, RuleList, Schema
 from fivefold.rules.rule_lists.simplification import merge_conditions
-from fivefold.tree.occam_tree import PRICE_PER_BIT, Guarantee, guarantee
-
-Amount = float | Array  # of one formula, or of several
-
-
-def priced_count(errors: Amount, bits: Amount, n: float, delta: float, price: float = PRICE_PER_BIT) -> Amount:
-    """Mistakes plus the price of the bits."""
-    return errors + price * bits
-
-
-def linear_bound(errors: Amount, bits: Amount, n: float, delta: float, price: float = PRICE_PER_BIT) -> Amount:
-    """e + c."""
-    return errors / n + _rate(bits, n, delta)
-
-
-def tight_bound(errors: Amount, bits: Amount, n: float, delta: float, price: float = PRICE_PER_BIT) -> Amount:
-    """e + sqrt(e c) + c."""
-    e, c = errors / n, _rate(bits, n, delta)
-    return e + np.sqrt(e * c) + c
-
-
-def root_bound(errors: Amount, bits: Amount, n: float, delta: float, price: float = PRICE_PER_BIT) -> Amount:
-    """e + sqrt((bits ln 2 + ln(2 / delta)) / (2 n))."""
-    return errors / n + np.sqrt((bits * log(2) + log(2 / delta)) / (2 * n))
-
-
-CRITERIA = {"count": priced_count, "linear": linear_bound, "tight": tight_bound, "root": root_bound}
+from fivefold.tree.occam_tree import Guarantee, guarantee
 
 
 @dataclass(frozen=True)
@@ -312,11 +287,6 @@ class OccamFormulaClassifier(RuleExports, Classifier):
         counts = self.model_.counts
         shares = counts / counts.sum(axis=1, keepdims=True)
         return shares.astype(X.dtype, copy=False)[self.model_.fired(X)]
-
-
-def _rate(bits: Amount, n: float, delta: float) -> Amount:
-    """c of the bounds."""
-    return 2 * (bits * log(2) + log(1 / delta)) / n
 
 
 def _counted(model: FormulaList, B: Mask, w: Weights) -> FormulaList:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from math import floor, log, log2, sqrt
+from math import floor, log2
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths
 from fivefold.core.types import Indices, Labels, Matrix, Table, Target, UserTable, UserWeights, Vector, Weights
+from fivefold.information.occam_bounds import PRICE_PER_BIT, root_margin, tight_bound
 from fivefold.partition.criteria.base import Criterion
 from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
@@ -43,7 +44,6 @@ from fivefold.partition.splitters.base import GrowthLimits
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.tree.export.inline_notation import Branch, InlineTree, ThresholdTest
 
-PRICE_PER_BIT = 2 * log(2)  # mistakes that one bit is worth: n c of the bound grows by this much per bit
 MAX_DIGITS = 40  # binary digits of a threshold, at most
 COST_TOLERANCE = 1e-9  # costs that differ by less are equal: the earlier choice is kept
 CRITERIA: dict[str, Callable[..., Criterion]] = {
@@ -150,15 +150,13 @@ def guarantee(risk: float, bits: float, rows: float, delta: float = 0.05) -> Gua
     """The Occam bound for a tree of this many bits that errs on the share `risk` of its training rows."""
     if not 0 < delta < 1:
         raise ValueError(f"delta lies between 0 and 1, such as 0.05; got {delta}")
-    nats = bits * log(2) + log(1 / delta)
-    c = 2 * nats / rows
     return Guarantee(
         risk=risk,
         bits=bits,
         rows=rows,
         delta=delta,
-        bound=risk + sqrt(risk * c) + c,
-        root=risk + sqrt((nats + log(2)) / (2 * rows)),
+        bound=float(tight_bound(risk * rows, bits, rows, delta)),
+        root=risk + float(root_margin(bits, rows, delta)),
     )
 
 
