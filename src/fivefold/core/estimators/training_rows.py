@@ -1,7 +1,7 @@
 """What a fitted classifier remembers of its training rows: their number, and digests of a few of them.
 
 With it a judge can tell rows that were trained on from new ones. A new row may be a copy of a training row by chance,
-as often as one given row is a copy of another; digests that are found far more often than that come from training.
+as often as one given row is a copy of another; copies that are far more frequent than that come from training.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.special import bdtrc
 from fivefold.core.types import Codes, Table
 
 REMEMBERED_ROWS = 64  # whose digests are kept: half a kilobyte in a file, and a fifth of the rows is still recognised
-CHANCE = 1e-5  # of calling new rows training rows; rows that are given are few, fits are many
+MAX_CHANCE = 1e-4  # of copies of training rows among new ones, below which they are called training rows
 FLOAT_TYPES = np.dtype(np.float64), np.dtype(np.float32)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: its multiples spread over all 64 bits
 
@@ -40,11 +40,21 @@ class TrainingRows:
         hits = int(np.isin(mine, given).sum())
         if not hits:
             return "new"
-        _, count = np.unique(given, return_counts=True)
-        copies = (count[count > 1].sum() + 1) / (len(given) + 1)
-        if bdtrc(hits - 1, len(mine), min(copies, 1.0)) >= CHANCE:
+        if _chance_of(mine, given) >= MAX_CHANCE:
             return "unknown"
         return "training" if hits == len(mine) and len(given) == self.n else "mixed"
+
+
+def _chance_of(mine: Codes, given: Codes) -> float:
+    """How likely so many copies between the two are, if they are as frequent between them as within them.
+
+    Given the number of pairs of copies, those between are binomial: as many as pairs of rows between are among all.
+    """
+    distinct, codes = np.unique(np.concatenate([mine, given]), return_inverse=True)
+    a, b = (np.bincount(part, minlength=len(distinct)).astype(float) for part in np.split(codes, [len(mine)]))
+    between, within = a @ b, (a @ (a - 1) + b @ (b - 1)) / 2
+    n, m = len(mine), len(given)
+    return float(bdtrc(between - 1, int(between + within), n * m / (n * m + (n * (n - 1) + m * (m - 1)) / 2)))
 
 
 def is_digested(X: Table) -> bool:
@@ -70,5 +80,5 @@ def row_digests(X: Table) -> Codes:
 
 @cache
 def _column_factors(d: int) -> Codes:
-    """An odd factor per column, so that an exchange of columns changes the digest."""
-    return np.arange(1, 2 * d, 2, dtype=np.uint64) * _GOLDEN
+    """A power of an odd number per column: unlike multiples, no small combination of powers is zero."""
+    return np.cumprod(np.full(d, _GOLDEN))
