@@ -1,24 +1,44 @@
 """Numbers for the concentration of a mean, from the catalogue; each test names its rows."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
+from fivefold.distributions.estimation.limit_theorems import average_experiment
 from fivefold.theory import certify_holdout
 from fivefold.theory.concentration import (
+    approximate_density,
+    approximate_gaussian_tail,
+    approximate_interval,
+    approximate_margin,
+    approximate_tail,
+    bernstein_upper,
     binary_kl,
     binary_kl_below,
     binomial_tail,
     binomial_upper,
+    cantelli_margin,
+    cantelli_tail,
+    chebyshev_upper,
+    deviation_upper,
+    empirical_bernstein_margin,
+    empirical_bernstein_upper,
+    empirical_chebyshev_upper,
     hoeffding_interval,
     hoeffding_margin,
     hoeffding_rows,
     hoeffding_tail,
     kl_largest,
+    kl_moment,
     kl_smallest,
     kl_tail,
     kl_upper,
     largest_variance,
+    markov_tail,
+    markov_upper,
     relative_right_side,
     relative_tail,
     relative_upper,
@@ -26,6 +46,7 @@ from fivefold.theory.concentration import (
     simultaneous,
     split_by_length,
     split_evenly,
+    tail_expectation,
 )
 
 GRID = np.linspace(0, 1, 41)
@@ -180,3 +201,105 @@ def test_a_certificate_puts_them_side_by_side():
     assert found.bound == found.parts["binomial inversion"] == min(found.parts.values())
     assert binomial_tail(1000, 10, found.bound) == pytest.approx(0.05, rel=1e-9)
     assert all(text in str(found) for text in (*found.parts, *found.assumptions))
+
+
+def test_the_gaussian_tail_with_the_largest_variance_is_hoeffdings():
+    """B-01: n = 100, e = 0.1, variance 1/4 gives e^-2 = 0.1353 for both; the mean narrows like 1 / sqrt n."""
+    assert approximate_tail(100, 0.1, 0.25) == pytest.approx(0.1353, abs=5e-5)
+    assert approximate_tail(100, 0.1, 0.25) == pytest.approx(hoeffding_tail(100, 0.1), rel=1e-14)
+    assert approximate_gaussian_tail(100, 0.1, 0.25) == pytest.approx(norm.cdf(-2.0), rel=1e-12)
+    assert approximate_margin(0.25, 100, 0.05) / approximate_margin(0.25, 1000, 0.05) == pytest.approx(np.sqrt(10))
+    assert approximate_interval(0.5, 0.25, 100, 0.05) == pytest.approx((0.402, 0.598), abs=1e-3)
+    assert_allclose(approximate_density([170.0, 171.0], 170.0, 49.0, 100), norm.pdf([170, 171], 170, 0.7), rtol=1e-12)
+    assert binomial_tail(20, 14, 0.95) > 100 * approximate_tail(20, 0.25, 0.0475)  # no guarantee
+
+
+def test_heights_gather_about_their_mean():
+    """B-01: means of 100 and of 1,000 heights; their spread shrinks by sqrt(10), their density is the Gaussian one."""
+    hundred, thousand = average_experiment(
+        lambda rng, shape: rng.gamma(590.0, 0.288, shape), 590 * 0.288, 590 * 0.288**2, sizes=(100, 1000), repeats=2000
+    )
+    assert hundred.means.std() / thousand.means.std() == pytest.approx(np.sqrt(10), rel=0.06)  # 4 standard errors
+    edges = np.linspace(169.0, 171.0, 9)
+    found = np.histogram(thousand.means, edges)[0] / 2000
+    middles = (edges[1:] + edges[:-1]) / 2
+    expected = approximate_density(middles, thousand.mu, thousand.variance, 1000) * np.diff(edges)
+    assert_allclose(found, expected, atol=4 * np.sqrt(0.3 / 2000))
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.5])
+def test_hoeffding_is_not_exceeded_and_symmetric(mu):
+    """B-02: by simulation of values that are not 0 and 1; 1 - x turns the lower tail into the upper one."""
+    n, trials = 40, 4000
+    x = np.random.default_rng(0).beta(2 * mu, 2 * (1 - mu), (trials, n))
+    for epsilon in (0.02, 0.05, 0.1):
+        bound = hoeffding_tail(n, epsilon)
+        for means, expected in ((x.mean(axis=1), mu), ((1 - x).mean(axis=1), 1 - mu)):
+            assert np.mean(means <= expected - epsilon) <= bound + 3 * np.sqrt(bound / trials)
+    assert hoeffding_tail(n, hoeffding_margin(n, 0.05, sides=1)) == pytest.approx(0.05, rel=1e-12)
+    assert hoeffding_tail(hoeffding_rows(0.03, 0.05, sides=1), 0.03) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("n", "mu", "moment"), [(10, 0.3, 1.9564), (20, 0.3, 2.4885), (50, 0.1, 2.5230), (100, 0.5, 5.3961)]
+)
+def test_the_exponential_moment_of_kl(n, mu, moment):
+    """B-10: never above n; by a sum of plain products too."""
+    assert kl_moment(n, mu) == pytest.approx(moment, abs=5e-5)
+    plain = sum(
+        comb(n, k) * mu**k * (1 - mu) ** (n - k) * np.exp((n - 1) * float(binary_kl_below(k / n, mu)))
+        for k in range(n + 1)
+    )
+    assert kl_moment(n, mu) == pytest.approx(plain, rel=1e-10)
+    assert all(kl_moment(n, mean) <= n * (1 + 1e-12) for mean in GRID)
+
+
+def test_markov_is_exact_for_two_values():
+    """B-11: x = 1 / delta with probability delta, otherwise 0, has the mean 1; a little below, the bound fails."""
+    delta = 0.05
+    assert markov_upper(1.0, delta) == pytest.approx(1 / delta)
+    assert markov_tail(1.0, 1 / delta) == pytest.approx(delta)  # P(x >= 1 / delta) is delta
+    x = np.random.default_rng(0).exponential(3.0, 20_000)
+    assert np.mean(x > markov_upper(3.0, delta)) <= delta
+    assert np.mean(x > markov_upper(3.0, 0.9)) <= 0.9
+
+
+def test_a_mean_is_the_integral_of_the_tail():
+    """B-11: E[x] is the integral of P(x >= v); for the values of a sample it is their mean."""
+    assert tail_expectation(lambda v: np.exp(-v / 3)) == pytest.approx(3.0, rel=1e-9)
+    assert tail_expectation(lambda v: 1 - v, 1.0) == pytest.approx(0.5, rel=1e-12)
+    x = np.random.default_rng(0).exponential(size=50)
+    steps = np.diff(np.sort(x), prepend=0.0)
+    assert (steps * np.arange(50, 0, -1) / 50).sum() == pytest.approx(x.mean())
+
+
+def test_kl_is_jointly_convex():
+    """B-64: E KL<(x, y) >= KL<(E x, E y) for random pairs and weights; equal if all pairs are the same."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        x, y = rng.beta(0.5, 0.5, (2, 8))
+        w = rng.dirichlet(np.ones(8))
+        assert w @ binary_kl_below(x, y) >= binary_kl_below(w @ x, w @ y) - 1e-14
+        assert w @ binary_kl(x, y) >= binary_kl(w @ x, w @ y) - 1e-14
+    assert binary_kl_below(np.full(3, 0.2), np.full(3, 0.4)).mean() == pytest.approx(float(binary_kl_below(0.2, 0.4)))
+
+
+def test_chebyshev_is_exact_for_two_values():
+    """Cantelli: values 0 and 1 with P(0) = delta are at the lower end with probability delta, not less."""
+    delta = 0.2
+    assert cantelli_margin(largest_variance(1 - delta), 1, delta) == pytest.approx(1 - delta)
+    assert cantelli_tail(largest_variance(1 - delta), 1 - delta) == pytest.approx(delta)
+    assert chebyshev_upper(0.0, 1, delta) == pytest.approx(1 - delta)
+    assert cantelli_tail(0.25, 0.1, 100) == pytest.approx(0.2)
+
+
+def test_bernstein_and_its_empirical_form():
+    """n = 1000, delta = 0.05, written out; a variance of zero leaves the term in 1 / n."""
+    log = np.log(40)
+    assert empirical_bernstein_margin(0.09, 1000, 0.05) == pytest.approx(np.sqrt(0.18 * log / 1000) + 7 * log / 2997)
+    assert empirical_bernstein_upper(0.2, 0.0, 1000, 0.05) == pytest.approx(0.2 + 7 * log / 2997)
+    assert bernstein_upper(0.1, 0.09, 1000, 0.05) == pytest.approx(
+        0.1 + np.sqrt(0.18 * np.log(20) / 1000) + np.log(20) / 3000
+    )
+    assert deviation_upper(0.01, 1001, 0.05) == pytest.approx(0.1 + np.sqrt(2 * np.log(20) / 1000))
+    assert (empirical_bernstein_upper(0.1, 0.0, 1, 0.05), empirical_chebyshev_upper(0.1, 0.0, 1, 0.05)) == (1.0, 1.0)

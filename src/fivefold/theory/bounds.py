@@ -117,7 +117,7 @@ def registered_bounds(rows: Rows | None = None) -> tuple[Bound, ...]:
     Examples
     --------
     >>> [bound.card.name for bound in registered_bounds("held out")][:2]
-    ['Hoeffding', 'KL inversion']
+    ['Chebyshev', 'Hoeffding']
     """
     _import_all()
     return tuple(bound for _, bound in sorted(BOUNDS.items()) if rows in (None, bound.card.rows))

@@ -11,6 +11,8 @@ from fivefold.theory.bounds import BoundCard, Case, register
 from fivefold.theory.certificate import Certificate
 from fivefold.theory.concentration import (
     binomial_upper,
+    chebyshev_upper,
+    empirical_bernstein_upper,
     hoeffding_margin,
     kl_upper,
     relative_upper,
@@ -33,7 +35,14 @@ TEST_SOURCE = "Langford (2005), Tutorial on practical prediction theory for clas
         assumptions=HOLDOUT_ASSUMPTIONS,
         use="Exact for errors counted on held-out rows: nothing on such rows is tighter.",
         source="Clopper & Pearson (1934); " + TEST_SOURCE,
-        never_above=("KL inversion", "relative Chernoff", "relative Chernoff, simple", "Hoeffding"),
+        never_above=(
+            "KL inversion",
+            "relative Chernoff",
+            "relative Chernoff, simple",
+            "Hoeffding",
+            "empirical Bernstein",
+            "Chebyshev",
+        ),
     )
 )
 def _binomial(case: Case, delta: float) -> float:
@@ -96,6 +105,35 @@ def _relative_simple(case: Case, delta: float) -> float:
 )
 def _hoeffding(case: Case, delta: float) -> float:
     return case.risk + hoeffding_margin(case.n, delta, sides=1)
+
+
+@register(
+    BoundCard(
+        name="empirical Bernstein",
+        formula="error + sqrt(2 V L / n) + 7 L / (3 (n - 1)),  L = ln(2/delta),  V the variance of the losses",
+        rows="held out",
+        assumptions=HOLDOUT_ASSUMPTIONS,
+        use="For losses of small variance, whatever their mean; for counted errors the binomial limit is lower.",
+        source="Maurer & Pontil (2009)",
+    )
+)
+def _empirical_bernstein(case: Case, delta: float) -> float:
+    variance = float(case.wrong.var(ddof=1)) if case.n > 1 else 0.0
+    return empirical_bernstein_upper(case.risk, variance, case.n, delta)
+
+
+@register(
+    BoundCard(
+        name="Chebyshev",
+        formula="largest p with (p - error)^2 <= p (1 - p) (1 - delta) / (n delta)",
+        rows="held out",
+        assumptions=HOLDOUT_ASSUMPTIONS,
+        use="Needs no more than a variance; its width grows like 1/sqrt(delta), so it is loose for small delta.",
+        source="Cantelli (1928)",
+    )
+)
+def _chebyshev(case: Case, delta: float) -> float:
+    return chebyshev_upper(case.risk, case.n, delta)
 
 
 def certify_holdout(errors: float, n: int, delta: float = 0.05, *, zero_one: bool = True) -> Certificate:

@@ -99,7 +99,8 @@ def kl_moment(n: int, mu: float) -> float:
     k = np.arange(n + 1)
     log_choose = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     log_probability = log_choose + xlogy(k, mu) + xlog1py(n - k, -mu)
-    return float(np.exp(logsumexp(log_probability + (n - 1) * binary_kl_below(k / n, mu))))
+    possible = np.isfinite(log_probability)  # at mu = 1 the others are infinitely far away
+    return float(np.exp(logsumexp(log_probability[possible] + (n - 1) * binary_kl_below(k[possible] / n, mu))))
 
 
 def _admit(p: Numbers, budget: Numbers) -> tuple[Doubles, Doubles]:
