@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fivefold.ensemble import SparseLinearClassifier
 from fivefold.ensemble.sparse_linear import SparseRule, WeightedTerm, best_weight, log_posterior
-from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, integer_bits, list_bits, shortest_between
+from fivefold.information.number_lengths import fraction_bits, integer_bits, list_bits, shortest_between
 from fivefold.ensemble.sparse_terms.term_features import (
     ConstantFeature,
     Formulas,

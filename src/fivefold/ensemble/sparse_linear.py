@@ -33,7 +33,7 @@ from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, Weights
-from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, list_bits, rounded_fraction
+from fivefold.information.number_lengths import fraction_bits, list_bits, rounded_fraction
 from fivefold.ensemble.sparse_terms.term_features import (
     ConstantFeature,
     Constructor,

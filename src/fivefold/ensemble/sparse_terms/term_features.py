@@ -26,7 +26,7 @@ from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Weights
 from fivefold.ensemble.members.inner_estimators import InnerEstimator
-from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, rounded_fraction, shortest_between
+from fivefold.information.number_lengths import fraction_bits, rounded_fraction, shortest_between
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.rules.formulas.boolean_formulas import Formula
 from fivefold.rules.formulas.formula_enumeration import shortest_formulas
