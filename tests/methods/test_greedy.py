@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 
 from fivefold.ensemble import SparseLinearClassifier
 from fivefold.ensemble.sparse_linear import SparseRule, WeightedTerm, best_weight, log_posterior
-from fivefold.information.number_lengths import fraction_bits, integer_bits, list_bits, shortest_between
 from fivefold.ensemble.sparse_terms.term_features import (
     ConstantFeature,
     Formulas,
@@ -26,6 +25,7 @@ from fivefold.ensemble.sparse_terms.term_features import (
     ThresholdFeature,
     Trees,
 )
+from fivefold.information.number_lengths import fraction_bits, integer_bits, list_bits, shortest_between
 from fivefold.rules.formulas.boolean_formulas import Formula
 from fivefold.rules.formulas.formula_enumeration import shortest_formulas
 from fivefold.tree import DecisionTreeClassifier

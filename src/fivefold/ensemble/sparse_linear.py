@@ -33,7 +33,6 @@ from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, Weights
-from fivefold.information.number_lengths import fraction_bits, list_bits, rounded_fraction
 from fivefold.ensemble.sparse_terms.term_features import (
     ConstantFeature,
     Constructor,
@@ -45,6 +44,7 @@ from fivefold.ensemble.sparse_terms.term_features import (
     ThresholdFeature,
     threshold_products,
 )
+from fivefold.information.number_lengths import fraction_bits, list_bits, rounded_fraction
 
 MAX_WEIGHT = 8.0  # weights of features of norm one lie in (-8, 8): probabilities between 0.0003 and 0.9997
 MAX_WEIGHT_DIGITS = 16  # binary digits of a weight at most

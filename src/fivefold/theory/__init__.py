@@ -10,9 +10,9 @@ from fivefold.theory.bounds import registered_bounds as registered_bounds
 from fivefold.theory.certificate import Certificate as Certificate
 from fivefold.theory.certify import CertificateError as CertificateError
 from fivefold.theory.certify import certify as certify
-from fivefold.theory.cross_validation_bound import cross_validation_upper as cross_validation_upper
 from fivefold.theory.codes import Description as Description
 from fivefold.theory.codes import describe as describe
+from fivefold.theory.cross_validation_bound import cross_validation_upper as cross_validation_upper
 from fivefold.theory.holdout_bound import certify_holdout as certify_holdout
 from fivefold.theory.margin_bound import machine_capacities as machine_capacities
 from fivefold.theory.margin_bound import vc_confidence as vc_confidence

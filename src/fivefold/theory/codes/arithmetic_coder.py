@@ -4,9 +4,9 @@
     Huffman      the two rarest symbols are joined, again and again     the shortest of all codes symbol by symbol
     arithmetic   a sequence is an interval of width prod P(symbol)      less than two bits above log2 1 / P, in all
 
-The arithmetic coder divides [0, 1) among the symbols, then the part of the first symbol among the second, and so on; the
-code is the shortest binary fraction whose interval lies within the last part. It counts in whole numbers and is exact.
-So a length that a distribution gives is a length that a file can have.
+The arithmetic coder divides [0, 1) among the symbols, then the part of the first symbol among the second, and so on;
+the code is the shortest binary fraction whose interval lies within the last part. It counts in whole numbers and is
+exact. So a length that a distribution gives is a length that a file can have.
 
 Shannon (1948); Huffman (1952); Rissanen (1976); Pasco (1976).
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from math import ceil, lcm, log2
 from typing import TypeVar
 
@@ -55,8 +55,9 @@ def huffman_code(p: ArrayLike) -> tuple[str, ...]:
     """
     shares = _probabilities(p)
     words = [""] * len(shares)
-    heap = [(share, i, (i,)) for i, share in enumerate(shares)]  # the number decides among equals
-    heapify(heap)
+    heap = list[tuple[Fraction, int, tuple[int, ...]]]()
+    for i, share in enumerate(shares):
+        heappush(heap, (share, i, (i,)))  # the number decides among equals
     while len(heap) > 1:
         (p0, first, zeros), (p1, second, ones) = heappop(heap), heappop(heap)
         if len(zeros) > len(ones) or (len(zeros) == len(ones) and first > second):

@@ -92,8 +92,8 @@ def describe(model: Any, ranges: ArrayLike | None = None) -> Description:
     assumes: columns, their categories and the classes are known before the data are seen
     """
     raise NotApplicable(
-        f"{type(model).__name__} has no code length here: its answers depend on numbers that no short text holds. Trees, "
-        "rules, formulas, linear classifiers and AdaBoost of these have one; see fivefold.theory.describe"
+        f"{type(model).__name__} has no code length here: its answers depend on numbers that no short text holds. "
+        "Trees, rules, formulas, linear classifiers and AdaBoost of these have one; see fivefold.theory.describe"
     )
 
 

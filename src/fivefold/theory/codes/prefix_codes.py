@@ -1,6 +1,6 @@
 """Prefix codes: no code word begins another, so that a reader knows where each ends; and the priors they stand for.
 
-    Kraft       sum_h 2^-len(h)  <=  1            random bits, stopped at the first complete word, spell h with 2^-len(h)
+    Kraft       sum_h 2^-len(h)  <=  1            random bits up to the first complete word spell h with 2^-len(h)
     lengths     len(h) = log2 1 / P(h)            of any distribution; fractions of bits are allowed
     prior       P(h) = 2^-len(h)                  of any prefix code
     text        8 (bytes + 1)                     a string of bytes without the null byte, which ends it
@@ -110,7 +110,9 @@ def text_bits(text: str | bytes) -> int:
     """
     raw = text.encode() if isinstance(text, str) else text
     if b"\0" in raw:
-        raise ValueError(f"the null byte ends a text and cannot stand inside; it is byte {raw.index(0)} of {raw[:40]!r}")
+        raise ValueError(
+            f"the null byte ends a text and cannot stand inside; it is byte {raw.index(0)} of {raw[:40]!r}"
+        )
     return 8 * (len(raw) + 1)
 
 

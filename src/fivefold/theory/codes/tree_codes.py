@@ -102,7 +102,9 @@ def _(model: BaseTreeClassifier, ranges: ArrayLike | None = None) -> Description
     codes = ColumnCodes.of(model, ranges)
     held, tree = model.model_, model.model_.tree
     if held.outputs > 1:
-        raise NotApplicable(f"{type(model).__name__} predicts {held.outputs} outputs; fit one tree for each to bound it")
+        raise NotApplicable(
+            f"{type(model).__name__} predicts {held.outputs} outputs; fit one tree for each to bound it"
+        )
     inner, column = np.flatnonzero(tree.feature >= 0), tree.feature.tolist()
     held_in_sets = np.zeros(len(tree), dtype=bool) if tree.set_start is None else tree.set_start >= 0
     sets, numbers = inner[held_in_sets[inner]], inner[~held_in_sets[inner]]
@@ -159,4 +161,3 @@ def _(model: BaseMultiwayTree, ranges: ArrayLike | None = None) -> Description:
     }
     whole = () if majority else ("no value of a row that is judged is missing",)
     return description("decision tree with any number of branches", parts, (*codes.assumptions, *whole))
-
