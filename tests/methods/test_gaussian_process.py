@@ -1,5 +1,7 @@
 """What Gaussian processes must satisfy by their definitions, and where others fall over."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from interruption import PressCtrlC
@@ -9,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fivefold.core.console.fit_progress import InterruptedWarning
 from fivefold.core.numerics.cholesky import cholesky, inverse_factor, inverse_from, solve_lower
 from fivefold.core.storage import memory_limits
-from fivefold.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from fivefold.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor, gp_regressor
 from fivefold.kernel_ridge import KernelRidge
 from fivefold.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 from fivefold.kernels.base import Kernel
@@ -191,3 +193,37 @@ def test_ctrl_c_in_a_search_keeps_the_best_parameters_so_far():
     with pytest.warns(InterruptedWarning, match="the best model so far was kept"):
         classes.fit(X, labels)
     assert classes.score(X, labels) > 0.5
+
+
+@pytest.mark.parametrize("width", [1.0, [1.0, 1.0, 1.0]], ids=["one width", "a width per column"])
+def test_a_search_begun_on_a_sample_ends_where_one_on_all_rows_ends(width, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(480, 3))
+    y = np.sin(X[:, 0]) + 0.3 * X[:, 1] ** 2 + 0.1 * rng.normal(size=480)
+    model, rows = GaussianProcessRegressor(ConstantKernel(1.0) * RBF(width) + WhiteKernel(0.1)), []
+
+    def counted(kernel, X, *more, log_evidence=gp_regressor.log_evidence, **options):
+        rows.append(len(X))
+        return log_evidence(kernel, X, *more, **options)
+
+    monkeypatch.setattr(gp_regressor, "log_evidence", counted)
+    with pytest.warns(ConvergenceWarning) if isinstance(width, list) else nullcontext():  # a width at its bound
+        plain, evaluations = model.fit(X, y).log_marginal_likelihood_value_, len(rows)
+        rows.clear()
+        monkeypatch.setattr(gp_regressor, "COARSE_FROM", 400)
+        begun = model.fit(X, y).log_marginal_likelihood_value_
+    assert begun >= plain - 1e-4
+    assert set(rows) == {120, 480}
+    assert rows.count(480) <= 0.7 * evaluations
+
+
+def test_ctrl_c_on_the_sample_keeps_its_parameters(monkeypatch):
+    monkeypatch.setattr(gp_regressor, "COARSE_FROM", 100)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=200)
+    model = GaussianProcessRegressor(ConstantKernel(1.0) * RBF(1.0) + WhiteKernel(0.1))
+    with pytest.warns(InterruptedWarning, match="evaluation"):
+        model.set_callbacks(PressCtrlC(6)).fit(X, y)
+    assert model.X_train_.shape == (200, 2)
+    assert model.log_marginal_likelihood_value_ > model.log_marginal_likelihood(model.kernel.theta)

@@ -34,6 +34,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import (
     Array,
     Doubles,
+    Indices,
     Matrix,
     Table,
     Target,
@@ -54,11 +55,18 @@ from fivefold.gaussian_process.base import (
 from fivefold.gaussian_process.posterior.covariance_factor import warn_of_jitter
 from fivefold.gaussian_process.posterior.evidence import log_evidence
 from fivefold.gaussian_process.posterior.foreign_kernels import AnyKernel, ForeignKernel, computing_kernel, with_theta
-from fivefold.gaussian_process.posterior.hyperparameter_search import evaluation_reports, search, warn_of_bounds
+from fivefold.gaussian_process.posterior.hyperparameter_search import (
+    COARSE_SHARE,
+    Objective,
+    evaluation_reports,
+    search,
+    warn_of_bounds,
+)
 from fivefold.kernels.base import Kernel, Objects, take
 from fivefold.kernels.gram import Factor
 
 PREDICT_BLOCK = 1 << 24  # entries of the covariance of new and training rows that are held at a time
+COARSE_FROM = 1000  # rows from which the search begins on a sample: below, an evaluation is cheap
 ARRAYS_OF_A_FIT = 6  # n x n: distances, kernel, a product of them, factor, its inverse, weights of the gradient
 
 
@@ -230,22 +238,28 @@ class GaussianProcessRegressor(
 
         searched = self.optimizer is not None and theta.size > 0
         if searched:
+
+            def objective_of(some: Indices) -> Objective:
+                few, their_noise = take(rows, some), noise[some] if isinstance(noise, np.ndarray) else noise
+
+                def objective(at: Vector, eval_gradient: bool = True) -> Any:  # a number, or one and its gradient
+                    found = log_evidence(computing.replace(at), few, Z[some], their_noise, gradient=eval_gradient)
+                    return (-found.value, -found.gradient) if found.gradient is not None else -found.value
+
+                return objective
+
             some = evidence_sample(Z, self.evidence_rows, self.random_state)
-            few, their_noise = take(rows, some), noise[some] if isinstance(noise, np.ndarray) else noise
-
-            def objective(at: Vector, eval_gradient: bool = True) -> Any:  # a number, or one and its gradient
-                found = log_evidence(computing.replace(at), few, Z[some], their_noise, gradient=eval_gradient)
-                return (-found.value, -found.gradient) if found.gradient is not None else -found.value
-
+            coarse = some[evidence_sample(Z[some], len(some) // COARSE_SHARE, 0)] if len(some) >= COARSE_FROM else None
             rng = check_random_state(self.random_state)
             with evaluation_reports(self, 1, X) as reports:
                 best = search(
                     self,
-                    objective,
+                    objective_of(some),
                     theta,
                     np.asarray(kernel.bounds),
                     rng,
                     lambda at, value: reports(lambda: posterior(at), value),
+                    None if coarse is None else objective_of(coarse),
                 )
             theta = best.theta
         self.model_ = model = posterior(theta)
