@@ -86,7 +86,21 @@ def certify(
         raise CertificateError(f"X has {table.shape[0]} rows and y has {len(labels)} labels; give one label per row")
     kind = _kind_of_rows(model, X, len(labels), rows)
     wrong = (np.asarray(to_numpy(model.predict(X))) != labels).astype(float)
-    return certify_case(Case(model, table, labels, wrong, kind, settings), delta)
+    bare, table = _without_preparation(model, X, table) if kind == "training" else (model, table)
+    return certify_case(Case(bare, table, labels, wrong, kind, settings), delta)
+
+
+def _without_preparation(model: Any, X: UserTable, table: Table) -> tuple[Any, Table]:  # as `_last_step`
+    """The last step of a pipeline whose other steps leave these numbers as they are; otherwise the model itself.
+
+    Steps that learn from the rows are a part of the model that no bound on training rows counts.
+    """
+    if not isinstance(model, Pipeline) or len(model.steps) < 2:
+        return model, table
+    ready = to_numpy(model[:-1].transform(X))
+    given = np.asarray(to_numpy(X) if not hasattr(X, "to_numpy") else X.to_numpy())
+    same = ready.shape == given.shape and given.dtype.kind in "biuf" and np.array_equal(ready, given, equal_nan=True)
+    return (model[-1], _admit(model[-1], ready)) if same else (model, table)
 
 
 def certify_case(case: Case, delta: float) -> Certificate:
@@ -163,10 +177,20 @@ def _last_step(model: Any, X: UserTable) -> tuple[Any, UserTable]:  # a pipeline
     while True:
         if isinstance(model, Pipeline) and len(model.steps) > 1:
             X, model = model[:-1].transform(X), model[-1]
-        elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
+        elif hasattr(model, "training_rows_"):
+            return model, X
+        elif (inner := _fitted_within(model)) is not None:
+            model = inner
         else:
             return model, X
+
+
+def _fitted_within(model: Any) -> Any:  # as `_last_step`
+    """A model that was fitted to the same rows: of a search, a wrapper, or the first of a vote."""
+    for name in ("best_estimator_", "estimator_"):
+        if hasattr(model, name):
+            return getattr(model, name)
+    return model.estimators_[0] if hasattr(model, "voting") and hasattr(model, "estimators_") else None
 
 
 def _kind_of_rows(model: FittedModel, X: UserTable, n: int, said: Rows | None) -> Rows:

@@ -58,7 +58,7 @@ class ModelEvaluation:
 
 def evaluate_model(model: ModelFile, new: NewRows) -> ModelEvaluation:
     """Every score of the model's task on the labelled rows of a table."""
-    truth = _true_target(model.schema, new)
+    truth = true_target(model.schema, new)
     y, notes = _encode_target(model, new, truth)
     given = _precompute(model, new)
     costs = model.card.get("costs")
@@ -71,14 +71,14 @@ def evaluate_model(model: ModelFile, new: NewRows) -> ModelEvaluation:
     scores = {s.name: score_interval(s, given, y, steps, steps) for s in fitting}
     notes += [DECISION_NOTE] if costs is not None else []
     warnings, certificate = version_warnings(model.card), None
-    if _is_training_table(model, new, truth):
+    if is_training_table(model, new, truth):
         warnings.append("these are the rows that the model was fitted on: on new rows it will do worse")
     elif model.schema.task.is_classification and steps is None:  # the steps of a sequence are not independent
         certificate = certify_holdout(int(np.sum(given.labels != y)), len(y), CERTIFICATE_DELTA)
     return ModelEvaluation(new.name, len(y), scores, certificate, (*new.notes, *notes), tuple(warnings))
 
 
-def _true_target(schema: Schema, new: NewRows) -> np.ndarray:
+def true_target(schema: Schema, new: NewRows) -> np.ndarray:
     """The target as it is read for training."""
     assert new.target is not None  # it was asked for
     y = new.target.to_numpy()
@@ -118,7 +118,7 @@ def _encode_target(model: ModelFile, new: NewRows, truth: np.ndarray) -> tuple[n
     return np.array([codes[label] for label in text.tolist()]), [note] if unknown else []
 
 
-def _is_training_table(model: ModelFile, new: NewRows, truth: np.ndarray) -> bool:
+def is_training_table(model: ModelFile, new: NewRows, truth: np.ndarray) -> bool:
     """Is this the table that the model was fitted on, or that its hold-out was drawn from?"""
     schema = model.schema
     columns = tuple(column for column in schema.columns if column.name not in schema.places)
