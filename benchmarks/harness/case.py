@@ -56,6 +56,7 @@ class Case:
     bar: float  # the ratio rival / ours to reach
     note: str = ""  # what the shape of X does not say
     memory: float | str | None = None  # most memory beyond the data: so many times the data, or that of a contestant
+    beside: str | None = None  # the rival that the bar is about, by default the fastest, which is to be beaten anyway
 
     @property
     def rivals(self) -> tuple[str, ...]:

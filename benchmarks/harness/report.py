@@ -28,10 +28,11 @@ Measured {date} with {threads} threads on {cores} cores ({memory} GiB):
 
 Rivals and fivefold run in turn in one process, through the public methods, warm, with equal threads. A time is the
 median of the repetitions; a call of more than {slow:g} s is timed once. Before a time counts, both must have done the
-same work: the objective, recomputed from the learned parameters, or the learned attributes or predictions are compared,
-and a row without agreement has no figures. *Ratio* is the time of the fastest rival over ours; *bar* is the ratio to
-reach, and *second size* the ratio at a number of rows that no bar names. A repetition during which other processes took
-more than {limit} of a core is done again; where that did not help, the row is marked ~.
+same work: the objective, recomputed from the learned parameters, or the learned attributes or predictions are
+compared, and a row without agreement has no figures. *Ratio* is the time of the fastest rival over ours; *bar* is the
+ratio to reach (beside a slower rival where one is named, and then the fastest is to be beaten), and *second size* the
+ratio at a number of rows that no bar names. A repetition during which other processes took more than {limit} of a
+core is done again; where that did not help, the row is marked ~.
 """
 
 MEMORY = """## Memory and growth
@@ -150,7 +151,7 @@ def _speed_table(results: Mapping[str, Any]) -> str:
             f"{_time(row['seconds'][row['rival']])} ({row['rival']})",
             f"{row['ratio']:.3g}x",
             _again(row),
-            f"{row['bar']:g}x",
+            f"{row['bar']:g}x" + (f" {other} ({row['ratios'][other]:.3g}x)" if (other := row.get("beside")) else ""),
             _met(row["met"]),
             row["agreed"],
         )
