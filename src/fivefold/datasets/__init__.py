@@ -2,6 +2,7 @@
 compilation.
 """
 
+from fivefold.datasets.blood_tests import blood_tests as blood_tests
 from fivefold.datasets.generators import course_datasets as course_datasets
 from fivefold.datasets.generators import disc as disc
 from fivefold.datasets.generators import mixture_1d as mixture_1d

@@ -75,6 +75,7 @@ from fivefold.plot.sequences.state_track import state_track as state_track
 from fivefold.plot.sequences.trellis import state_sequence as state_sequence
 from fivefold.plot.sequences.trellis import trellis as trellis
 from fivefold.plot.surfaces import surfaces as surfaces
+from fivefold.plot.theory.occam_curve import occam_curve as occam_curve
 from fivefold.plot.training_curves import evolution as evolution
 from fivefold.plot.training_curves import fits_after as fits_after
 from fivefold.plot.trees.oblique_tree import oblique_partition as oblique_partition

@@ -16,3 +16,6 @@ from fivefold.theory.cross_validation_bound import cross_validation_upper as cro
 from fivefold.theory.holdout_bound import certify_holdout as certify_holdout
 from fivefold.theory.margin_bound import machine_capacities as machine_capacities
 from fivefold.theory.margin_bound import vc_confidence as vc_confidence
+from fivefold.theory.occam import occam_prune as occam_prune
+from fivefold.theory.occam import occam_select as occam_select
+from fivefold.theory.occam_boosting import OccamBoostingClassifier as OccamBoostingClassifier

@@ -4,9 +4,9 @@
     tree      test ? tree : tree, or a label              see `export.inline_notation`
     length    leaf: 1 + log2 K bits;  branching: 1 + len(test) + both sides;  len(test) = log2 d + len(a)
 
-A threshold a = low + (high - low) x lies in the range of its column; x is a binary fraction of L digits, which costs
-2 L - 1 bits. Growth lowers the log loss  sum_i ln 1 / P(y_i | leaf)  as far as it can; pruning then goes from the
-bottom up and at each branching takes the cheapest of three choices by
+A threshold a = low + (high - low) x lies in the range of its column, known before or that of the rows; x is a binary
+fraction of L digits, which costs 2 L - 1 bits. Growth lowers the log loss  sum_i ln 1 / P(y_i | leaf)  as far as it
+can; pruning then goes from the bottom up and at each branching takes the cheapest of three choices by
 
     mistakes + price x length                             price = 2 ln 2
 
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from math import floor, log2
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -65,7 +65,7 @@ def threshold_bits(digits: int) -> int:
 def shortest_between(low: float, high: float) -> tuple[float, int]:
     """The binary fraction of fewest digits in (0, 1) with low < x <= high, and its number of digits."""
     for L in range(1, MAX_DIGITS + 1):
-        k = floor(low * 2.0**L) + 1
+        k = max(1, floor(low * 2.0**L) + 1)
         if k <= min(high * 2.0**L, 2.0**L - 1):
             return k / 2.0**L, L
     return min(high, 1.0), MAX_DIGITS
@@ -175,6 +175,9 @@ class OccamTreeClassifier(Classifier):
         maximum number of tests on a path; 1 for a stump, None for no limit.
     alpha
         added to the count of every class in a leaf for `predict_proba`, so that no class has probability zero.
+    ranges
+        (d, 2) the lowest and the highest threshold of each column, known before the data; None for those of the rows
+        of fit. The guarantee counts on them: it is proved for ranges that do not depend on the rows.
 
     Attributes
     ----------
@@ -201,6 +204,7 @@ class OccamTreeClassifier(Classifier):
     simplify: bool = True
     max_depth: Count | None = None
     alpha: NonNegative = 0.0
+    ranges: np.ndarray | list[Any] | tuple[Any, ...] | None = None
 
     card = Card(
         applications=("classification", "data mining"),
@@ -235,7 +239,8 @@ class OccamTreeClassifier(Classifier):
         depth = 2**31 - 1 if self.max_depth is None else self.max_depth
         grown = grow(X, criterion, GrowthLimits(max_depth=depth, min_gain=1e-9))
         price = PRICE_PER_BIT if self.price is None else self.price
-        self.model_ = _OccamPruner(grown.tree, X.astype(np.float64), y, w, K, price, self.simplify).tree()
+        X = X.astype(np.float64)
+        self.model_ = _OccamPruner(grown.tree, X, y, w, K, price, self.simplify, self._threshold_ranges(X)).tree()
 
     def predict_proba(self, X: UserTable) -> Matrix:
         """Shares of the classes in the leaf of each row."""
@@ -246,6 +251,18 @@ class OccamTreeClassifier(Classifier):
         p = self.predict_proba(X)[np.arange(len(X)), np.searchsorted(self.classes_, y)]
         with np.errstate(divide="ignore"):
             return float(-(np.log(p) * (1.0 if sample_weight is None else sample_weight)).sum())
+
+    def _threshold_ranges(self, X: Table) -> Matrix:
+        """(d, 2): as given, or those of the rows."""
+        if self.ranges is None:
+            return np.column_stack([X.min(axis=0), X.max(axis=0)])
+        ranges = np.asarray(self.ranges, dtype=np.float64)
+        if ranges.shape != (X.shape[1], 2) or not (ranges[:, 0] < ranges[:, 1]).all():
+            raise ValueError(
+                f"OccamTreeClassifier: ranges has one row (low, high) per column, low below high, here "
+                f"{(X.shape[1], 2)}; got the shape {ranges.shape}"
+            )
+        return ranges
 
     def guarantee(self, delta: float = 0.05) -> Guarantee:
         """The Occam bound of the error on new rows, if the rows of fit were drawn independently."""
@@ -284,9 +301,11 @@ class _Choice(NamedTuple):
 class _OccamPruner:
     """Occam pruning from the bottom up: keep a branching, shorten its threshold, or make it a leaf."""
 
-    def __init__(self, grown: Tree, X: Table, y: Target, w: Weights, K: int, price: float, simplify: bool) -> None:
+    def __init__(
+        self, grown: Tree, X: Table, y: Target, w: Weights, K: int, price: float, simplify: bool, ranges: Matrix
+    ) -> None:
         self.X, self.y, self.w, self.K, self.price, self.simplify = X, y, w, K, price, simplify
-        self.low, self.width = X.min(axis=0), np.ptp(X, axis=0)
+        self.low, self.width = ranges[:, 0], ranges[:, 1] - ranges[:, 0]
         self.feature, self.no, self.yes = grown.feature.copy(), grown.left.copy(), grown.right.copy()
         self.threshold, self.digits = np.full(len(grown), np.nan), np.zeros(len(grown), dtype=np.int64)
         self.rows: list[Indices] = [np.arange(len(X))] * len(grown)

@@ -33,6 +33,7 @@ LANGUAGES = (
     "list of Boolean formulas",
     "sparse linear rule",
     "weighted vote",
+    "vote of stumps",
 )  # a model says first in which of them it is written, so that one prior holds for all of them
 SCHEMA_KNOWN = "columns, their categories and the classes are known before the data are seen"
 RANGES_KNOWN = "the ranges of the columns are known before the data are seen, or come from other rows"
@@ -82,8 +83,8 @@ def describe(model: Any, ranges: ArrayLike | None = None) -> Description:
     >>> from fivefold.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> print(describe(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)))
-    55.6 bits: binary decision tree
-      language        3.0
+    55.8 bits: binary decision tree
+      language        3.2
       shape           5.0
       columns         4.0
       thresholds      35.9
