@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, logsumexp, rel_entr, xlog1py, xlogy
 
+from fivefold.core.parallel import map_parts
 from fivefold.core.types import Doubles
 from fivefold.theory.concentration.bound_arguments import (
     ConfidenceLimits,
@@ -120,5 +121,5 @@ def _log_shrinkage(g: Doubles, s: Doubles, budget: Doubles) -> Doubles:
     if len(U) <= INTERPRETED_ENTRIES:
         U[:] = [log_shrinkage.function(*entry) for entry in zip(G.tolist(), S.tolist(), B.tolist(), strict=True)]
     else:
-        log_shrinkages(G, S, B, U)
+        map_parts(lambda lo, hi: log_shrinkages(G[lo:hi], S[lo:hi], B[lo:hi], U[lo:hi]), len(U))
     return U.reshape(shape)
