@@ -75,6 +75,7 @@ from fivefold.plot.sequences.state_track import state_track as state_track
 from fivefold.plot.sequences.trellis import state_sequence as state_sequence
 from fivefold.plot.sequences.trellis import trellis as trellis
 from fivefold.plot.surfaces import surfaces as surfaces
+from fivefold.plot.theory.belief_path import belief_path as belief_path
 from fivefold.plot.theory.convergence_curve import convergence_curve as convergence_curve
 from fivefold.plot.theory.error_limits import error_limits as error_limits
 from fivefold.plot.theory.error_limits import limit_tails as limit_tails
@@ -82,6 +83,8 @@ from fivefold.plot.theory.error_limits import limit_widths_by_mean as limit_widt
 from fivefold.plot.theory.error_limits import limit_widths_by_rows as limit_widths_by_rows
 from fivefold.plot.theory.error_limits import sample_mean_histograms as sample_mean_histograms
 from fivefold.plot.theory.occam_curve import occam_curve as occam_curve
+from fivefold.plot.theory.permutation_null import chance_counts as chance_counts
+from fivefold.plot.theory.permutation_null import permutation_null as permutation_null
 from fivefold.plot.training_curves import evolution as evolution
 from fivefold.plot.training_curves import fits_after as fits_after
 from fivefold.plot.trees.oblique_tree import oblique_partition as oblique_partition

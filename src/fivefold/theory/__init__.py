@@ -19,3 +19,5 @@ from fivefold.theory.margin_bound import vc_confidence as vc_confidence
 from fivefold.theory.occam import occam_prune as occam_prune
 from fivefold.theory.occam import occam_select as occam_select
 from fivefold.theory.occam_boosting import OccamBoostingClassifier as OccamBoostingClassifier
+from fivefold.theory.select_by_permutation import SelectByPermutation as SelectByPermutation
+from fivefold.theory.select_by_permutation import chance_structure as chance_structure

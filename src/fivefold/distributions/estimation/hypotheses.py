@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from fivefold.core.types import Matrix, Table, Vector
+from fivefold.core.types import Array, Matrix, Table, Vector
 from fivefold.distributions.family import Distributions
 
 
@@ -42,6 +42,16 @@ class Hypotheses:
     def probability(self) -> Vector:
         """(H,)."""
         return np.exp(self.log_probability)
+
+    @property
+    def most_probable(self) -> int:
+        """The number of the hypothesis of largest probability (MAP); the first of equals."""
+        return int(self.log_probability.argmax())
+
+    def average(self, values: ArrayLike) -> Array:
+        """sum_h P(h) values[h] of values (H, ...): what all hypotheses together predict."""
+        relative = np.exp(self.log_probability - self.log_probability.max())
+        return np.tensordot(relative, np.asarray(values, dtype=np.float64), axes=(0, 0)) / relative.sum()
 
     def update(self, log_likelihood: ArrayLike) -> Hypotheses:
         """After observations with these log likelihoods (n, H), or (H,) for one."""
