@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from fivefold.information.number_lengths import integer_bits
+from fivefold.information.number_lengths import integer_bits, list_bits
 from fivefold.rules.formulas.boolean_formulas import parse_formula
 from fivefold.theory.codes.formula_codes import FormulaGrammar, encode_formula, formula_bits, named_formula_bits
+from fivefold.theory.codes.linear_codes import term_bits, weight_list_bits
 from fivefold.theory.codes.number_codes import RangeCode, fraction_digits, fractions_within
 from fivefold.theory.codes.prefix_codes import (
     check_prefix_code,
@@ -112,3 +113,20 @@ def test_the_tree_of_the_text():
     tests = [5.0, 7.5, 9.0]
     assert tree_bits(tests, leaves=4) == 11 + sum(tests)
     assert tree_bits(tests, leaves=4) - tree_bits(tests[:2], leaves=3) == 3 + 9.0
+
+
+def test_weights_of_a_sparse_rule():
+    """B-25: the printed count and the natural one."""
+    assert weight_list_bits(10, 8, 1024, printed=True) == 880
+    assert weight_list_bits(10, 8, 1024) == 180 + integer_bits(10)
+    with pytest.raises(ValueError, match="at least one weight"):
+        weight_list_bits(0, 8, 1024)
+
+
+@pytest.mark.parametrize(("k", "saved", "printed"), [(10, 18.469, 16.0), (20, 56.755, 57.059), (100, 518.12, 550.24)])
+def test_terms_in_any_order_save_the_logarithm_of_the_factorial_and_no_more(k, saved, printed):
+    """B-29: the printed simplification saves too much from k = 20 on, and is not used."""
+    assert integer_bits(k) - list_bits(0.0, 0.0, k) == pytest.approx(saved, abs=5e-3)
+    assert (k - 2) * (np.log2(k - 2) - 1) == pytest.approx(printed, abs=5e-3)
+    more = list_bits(7.0 + 5.0, 3.0 + 4.0, k + 1) - list_bits(7.0, 3.0, k)
+    assert term_bits(k, 5.0, 4.0) == pytest.approx(more, abs=1e-10)

@@ -1,13 +1,19 @@
 """describe: the length of fitted models, against counts made by hand."""
 
-from math import log2
+from math import lgamma, log, log2
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from fivefold.ensemble import AdaBoostClassifier, SparseLinearClassifier
+from fivefold.ensemble.sparse_terms.term_features import Formulas, Models, Raws, Squares, Tests, Trees
+from fivefold.information.number_lengths import integer_bits
+from fivefold.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from fivefold.naive_bayes import GaussianNB
+from fivefold.rules import CN2Classifier, IREPClassifier, OccamFormulaClassifier, RuleExtractionClassifier
+from fivefold.svm import LinearSVC
 from fivefold.theory import NotApplicable, describe
 from fivefold.theory.codes.descriptions import LANGUAGES, ColumnCodes, range_codes
 from fivefold.theory.codes.number_codes import double_bits
@@ -100,3 +106,120 @@ def test_models_without_a_code_are_refused_in_words():
         describe(DecisionTreeClassifier(random_state=0).fit(X, np.column_stack([y, y])))
     with pytest.raises(NotFittedError):
         describe(DecisionTreeClassifier(random_state=0))
+
+
+# Rules
+
+
+RULES = [IREPClassifier(random_state=0), CN2Classifier(), RuleExtractionClassifier()]
+
+
+@pytest.mark.parametrize("model", RULES, ids=lambda m: type(m).__name__)
+def test_a_list_of_rules(model):
+    X, y = rows()
+    model.fit(X, y)
+    rules, total = model.model_.rules, LANGUAGE + integer_bits(len(model.model_.rules) + 1)
+    for rule in rules:
+        total += integer_bits(len(rule) + 1) - lgamma(len(rule) + 1) / log(2)
+        for c in rule.conditions:
+            total += log2(5) + 2 + 1 + sum(double_bits(x) for x in (c.low, c.high) if np.isfinite(x))
+    assert describe(model).bits == pytest.approx(total + (len(rules) + 1) * log2(3), rel=1e-12)
+
+
+def test_rules_that_vote_tell_their_votes():
+    X, y = rows()
+    model = CN2Classifier(mode="unordered").fit(X, y)
+    told = describe(model)
+    assert told.language == "set of rules that vote" and told.parts["votes"] > 0
+
+
+def test_rules_about_categories():
+    frame = pd.DataFrame({"a": list("wxyzwxyz") * 10, "b": np.arange(80) % 7})
+    model = IREPClassifier(random_state=0).fit(frame, np.isin(frame.a, ["w"]).astype(int))
+    (rule,) = model.model_.rules
+    assert [len(c.levels) for c in rule.conditions] == [1]
+    assert describe(model).parts["categories"] == 1 + log2(4)
+
+
+def test_a_formula():
+    """B-19: a feature is a condition, written where it stands."""
+    rng = np.random.RandomState(0)
+    X = rng.randint(2, size=(300, 6)).astype(float)
+    model = OccamFormulaClassifier(max_formulas=2000).fit(X, (X[:, 0] * (1 - X[:, 1]) + X[:, 4] > 0).astype(int))
+    (formula,) = model.model_.formulas
+    cuts = [model.model_.features[t].low for t in formula.tokens if not isinstance(t, str)]
+    features = formula.leaves * (log2(6) + 3) + sum(map(double_bits, cuts))
+    expected = LANGUAGE + integer_bits(2) + 2 * formula.nodes + features + 2
+    assert formula.leaves == 3 and describe(model).bits == pytest.approx(expected, rel=1e-12)
+    assert describe(model, np.tile([0.0, 1.0], (6, 1))).parts["thresholds"] == 1 + 3
+
+
+# Linear rules and votes
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(l1_ratio=1.0, C=0.1, solver="saga", tol=1e-2, max_iter=1000, random_state=0),
+        Perceptron(random_state=0),
+        LinearSVC(random_state=0, tol=1e-2, max_iter=10_000),
+        RidgeClassifier(),
+        SGDClassifier(random_state=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_sparse_linear_rule(model, classes):
+    """B-25, B-29."""
+    X, y = rows()
+    X, y = X / 25, np.minimum(y, classes - 1)
+    model.fit(X, y)
+    K = 1 if classes == 2 else 3
+    total, weights = LANGUAGE + 1, 0.0
+    for o in range(K):
+        w = np.atleast_2d(model.coef_)[o]
+        used = w[w != 0]
+        k = 1 + len(used)
+        total += integer_bits(k) - lgamma(k) / log(2) + len(used) * log2(5)
+        weights += sum(map(double_bits, [*used, np.atleast_1d(model.intercept_)[o]]))
+    assert total < describe(model).bits <= total + weights + 1e-9
+    assert describe(model).language == "sparse linear rule"
+
+
+def test_weights_of_few_digits_are_short():
+    X, y = rows()
+    model = RidgeClassifier().fit(X, np.minimum(y, 1))
+    model.coef_, model.intercept_ = np.array([[0.75, -0.25, 0.0, 0.0, 0.0]]), np.array([-0.5])
+    fractions = 5 + 5 + 3  # (w + 1) / 2 = 7/8, 3/8 and 1/4
+    assert describe(model).parts["weights"] == 1 + fractions + integer_bits(1)
+
+
+def test_a_voted_perceptron_is_no_single_rule():
+    X, y = rows()
+    with pytest.raises(NotApplicable, match="voted perceptron"):
+        describe(Perceptron(variant="voted", random_state=0, tol=None, max_iter=5).fit(X, np.minimum(y, 1)))
+
+
+def test_a_vote_is_its_members_and_their_weights():
+    X, y = rows()
+    model = AdaBoostClassifier(n_estimators=4, random_state=0).fit(X, y)
+    members = sum(describe(m).bits for m in model.estimators_)
+    weights = sum(map(double_bits, model.estimator_weights_[: len(model.estimators_)]))
+    expected = LANGUAGE + integer_bits(len(model.estimators_)) + weights + members
+    assert describe(model).bits == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(NotApplicable, match="GaussianNB"):
+        describe(AdaBoostClassifier(GaussianNB(), n_estimators=2, random_state=0).fit(X, y))
+
+
+def test_sums_of_terms_of_every_kind():
+    """B-29: those of the training rows' ranges are shorter; a model as a term has no length."""
+    X, y = rows()
+    X = X / 25
+    kinds = (Raws(), Squares(), Tests(), Trees(2), Formulas(10.0))
+    for features in kinds:
+        model = SparseLinearClassifier(features=(features,), max_terms=3, bit_price=0.1).fit(X, np.minimum(y, 1))
+        assert len(model.rules_[0].terms) > 1
+        assert describe(model).bits > LANGUAGE + log2(5)
+    lending = Models((("tree", DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), "predict", 5.0),))
+    with pytest.raises(NotApplicable, match="without Models"):
+        describe(SparseLinearClassifier(features=(lending,), bit_price=0.1).fit(X, np.minimum(y, 1)))

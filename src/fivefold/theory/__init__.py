@@ -11,6 +11,7 @@ from fivefold.theory.certificate import Certificate as Certificate
 from fivefold.theory.certify import CertificateError as CertificateError
 from fivefold.theory.certify import certify as certify
 from fivefold.theory.codes import Description as Description
+from fivefold.theory.codes import choose_precision as choose_precision
 from fivefold.theory.codes import describe as describe
 from fivefold.theory.cross_validation_bound import cross_validation_upper as cross_validation_upper
 from fivefold.theory.holdout_bound import certify_holdout as certify_holdout

@@ -32,9 +32,11 @@ LANGUAGES = (
     "set of rules that vote",
     "list of Boolean formulas",
     "sparse linear rule",
+    "sum of terms",
     "weighted vote",
     "vote of stumps",
 )  # a model says first in which of them it is written, so that one prior holds for all of them
+LANGUAGE_BITS = log2(len(LANGUAGES))
 SCHEMA_KNOWN = "columns, their categories and the classes are known before the data are seen"
 RANGES_KNOWN = "the ranges of the columns are known before the data are seen, or come from other rows"
 
@@ -61,7 +63,7 @@ class Description:
 def description(language: str, parts: Mapping[str, float], assumptions: tuple[str, ...]) -> Description:
     """A description from its parts, those of no bits left out, with the bits that tell the language."""
     used = {name: float(bits) for name, bits in parts.items() if bits}
-    return Description({"language": log2(len(LANGUAGES)), **used}, LANGUAGES[LANGUAGES.index(language)], assumptions)
+    return Description({"language": LANGUAGE_BITS, **used}, LANGUAGES[LANGUAGES.index(language)], assumptions)
 
 
 @singledispatch

@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fivefold.core.types import Array, Vector
 from fivefold.information.discrete import code_lengths
+from fivefold.information.occam_bounds import root_margin
 
 KRAFT_TOLERANCE = 1e-9  # a sum of rounded powers of two may exceed one by this
 
@@ -183,6 +183,6 @@ def rank_programs(
     out = list[ProgramBound]()
     for name, source in sources.items():
         bits, share = text_bits(source), errors[name] / n
-        margin = sqrt((bits * log(2) + log(2 / delta)) / (2 * n))
+        margin = float(root_margin(bits, n, delta))
         out.append(ProgramBound(name, bits, errors[name], max(share - margin, 0.0), min(share + margin, 1.0)))
     return tuple(sorted(out, key=lambda p: (p.high, p.bits)))
