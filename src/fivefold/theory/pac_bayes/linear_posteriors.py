@@ -26,13 +26,13 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtr
 
 from fivefold.core.types import Codes, Matrix, Rng, Table, Vector
 from fivefold.optim.losses.margin_losses import ProbitMarginLoss
 
-# Nodes of the trapezoidal rule over the score of the true class: its error for analytic integrands with Gaussian tails
-# is below 1e-15 at this step.
+# Nodes of the trapezoidal rule over the score of the true class: its error falls as exp(-2 pi^2 / (K step^2)), which is
+# 1e-13 for ten classes.
 SCORE_NODES = np.linspace(-9.0, 9.0, 73)
 
 
@@ -121,7 +121,9 @@ def _class_errors(scores: Matrix, codes: Codes) -> Vector:
     """1 - P(the score of the true class is largest), for independent normal scores with these means (n, K)."""
     n, K = scores.shape
     ahead = scores[np.arange(n), codes][:, None] - scores  # (n, K)
+    ahead[np.arange(n), codes] = np.inf  # the factor of the true class itself is 1
+    others_below = np.ones((n, len(SCORE_NODES)))
+    for k in range(K):
+        others_below *= ndtr(SCORE_NODES + ahead[:, k, None])
     weights = np.exp(-0.5 * SCORE_NODES**2) / np.sqrt(2 * np.pi) * (SCORE_NODES[1] - SCORE_NODES[0])
-    # The true class itself gives a factor that must be left out: its log is subtracted again.
-    logs = sum(log_ndtr(SCORE_NODES + ahead[:, k, None]) for k in range(K)) - log_ndtr(SCORE_NODES)
-    return np.clip(1 - np.exp(logs) @ weights, 0.0, 1.0)
+    return np.clip(1 - others_below @ weights, 0.0, 1.0)
