@@ -181,9 +181,15 @@ def test_two_classes_have_thresholds_by_cost_and_a_certificate(pages, studies):
         assert name in text
 
 
-def test_without_a_hold_out_the_report_says_that_there_is_no_certificate(pages):
-    assert "There is no certificate, because no rows were held out." in pages["wine"][0]
-    assert "There is no certificate, because no rows were held out." in pages["diabetes"][1]
+def test_without_a_hold_out_the_folds_certify_every_learner_of_classes(pages, studies):
+    found = studies["wine"].certificates
+    for text in pages["wine"]:
+        assert "There is no certificate" not in text
+        assert "No rows were held out; the folds certify their models." in text
+        assert all(f"{own.bound:.2%}" in text for own in found.learners.values())
+    assert "certified error" in pages["wine"][0] and "of the fold models, with probability 95%" in pages["wine"][0]
+    assert "No rows were held out, and a regression error can be arbitrarily large" in pages["diabetes"][1]
+    assert studies["diabetes"].certificates is None
 
 
 def test_missing_values_are_mapped_and_odd_names_stay_names(pages, studies):

@@ -279,3 +279,12 @@ def test_certify_takes_the_folds_of_training_rows(model):
     found = certify(model, X[TRAIN], y[TRAIN], folds=[(6, 80), (4, 80), (7, 80), (5, 80), (3, 80)])
     assert found.parts["cross-validation folds"] == pytest.approx(cross_validation_upper([6, 4, 7, 5, 3], 80))
     assert found.predictors["cross-validation folds"] == "the rule that draws one of the fold models at random"
+
+
+def test_losses_between_zero_and_one_are_bounded_by_chernoff():
+    from fivefold.theory.concentration import binary_kl
+
+    one = cross_validation_upper([3.5], [20], 0.05, zero_one=False)
+    assert 20 * binary_kl(3.5 / 20, one) == pytest.approx(1 + np.log(20), rel=1e-9)
+    assert cross_validation_upper([3, 1], 20, zero_one=False) > cross_validation_upper([3, 1], 20)
+    assert cross_validation_upper([20, 20], 20, zero_one=False) == 1.0

@@ -27,7 +27,8 @@ from fivefold.study.formatting import (
     shorten_name,
 )
 from fivefold.study.judging.cost_summary import cost_sentences
-from fivefold.study.judging.holdout_summary import holdout_sentences
+from fivefold.study.judging.fold_certificates import fold_certificate_sentences
+from fivefold.study.judging.holdout_summary import holdout_sentences, no_certificate_reason
 from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.judging.time_order import time_order_sentences
 from fivefold.study.judging.tuning_summary import chosen_settings, describe_members, range_notes, was_tuned
@@ -120,11 +121,21 @@ def certificate_text(results: Results) -> RenderableType:
     """What the hold-out says about the winner, a line per sentence, and its score in order of time."""
     found = results.holdout
     if found is None:
-        said = ["No rows were held out, so there is no certificate."] if not len(results.plan.holdout) else []
+        said = _without_holdout(results) if not len(results.plan.holdout) else []
     else:
         first, *others = holdout_sentences(results)
         said = [f"Certificate: {first}" if found.certificate else first, *others]
     return Text("\n".join([*said, *time_order_sentences(results.time_order)]))
+
+
+def _without_holdout(results: Results) -> list[str]:
+    """The certificate of the folds, or why there is none."""
+    if not results.judged:
+        return []
+    first, *others = fold_certificate_sentences(results.certificates, results.judged[0].name) or [""]
+    if first:
+        return [f"Certificate: {first}", *others]
+    return [f"No rows were held out, and {no_certificate_reason(results)}."]
 
 
 def show_results(console: Console, results: Results) -> None:

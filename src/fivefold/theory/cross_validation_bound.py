@@ -11,7 +11,8 @@ dependence, e times their geometric mean is a p-value too (Vovk & Wang 2020). Wi
 
 and the bound is the largest mean of the e_k that allows this. The price of the folds is the 1, however many they are;
 a union bound would pay ln K. Each term is convex in e_k, because the distribution function of a binomial is
-log-concave in its probability: at the maximum all slopes are equal.
+log-concave in its probability: at the maximum all slopes are equal. For losses between 0 and 1 that are not counts,
+Chernoff's bound m_k KL(x_k / m_k, e_k) takes the place of the logarithm.
 
 Vovk & Wang (2020), Combining p-values via averaging; Blum, Kalai & Langford (1999), Beating the hold-out.
 """
@@ -19,6 +20,7 @@ Vovk & Wang (2020), Combining p-values via averaging; Blum, Kalai & Langford (19
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +29,7 @@ from scipy.special import betaincc, betaln, xlog1py, xlogy
 
 from fivefold.core.types import Doubles
 from fivefold.theory.bounds import BoundCard, BoundValue, Case, NotApplicable, register
+from fivefold.theory.concentration import binary_kl_below
 
 FOLD_RULE = "the rule that draws one of the fold models at random"
 FOLD_ASSUMPTIONS = (
@@ -35,12 +38,13 @@ FOLD_ASSUMPTIONS = (
     "errors vary less than is counted here",
 )
 BISECTIONS = 40  # halvings of [0, 1]: an error to twelve digits
-MIN_LOG_SLOPE = -60.0  # at which every error is zero to twelve digits
-LARGEST_SLOPE = 1e18  # of the logarithm of a p-value: beyond it an error is 1 to twelve digits
+MIN_LOG_SLOPE, MAX_LOG_SLOPE = -60.0, 40.0  # between which every error rises from 0 to 1, to twelve digits
 
 
-def cross_validation_upper(errors: ArrayLike, rows: ArrayLike, delta: float = 0.05) -> float:
+def cross_validation_upper(errors: ArrayLike, rows: ArrayLike, delta: float = 0.05, *, zero_one: bool = True) -> float:
     """Upper limit of the mean true error of models of K folds, from their errors on the rows of their fold.
+
+    With `zero_one` false errors are sums of losses between 0 and 1, such as the shares of errors in groups of rows.
 
     Examples
     --------
@@ -48,40 +52,72 @@ def cross_validation_upper(errors: ArrayLike, rows: ArrayLike, delta: float = 0.
     0.1815
     """
     x, m = np.broadcast_arrays(np.asarray(errors, dtype=float), np.asarray(rows, dtype=float))
-    if x.ndim != 1 or not x.size or (m < 1).any() or (x < 0).any() or (x > m).any() or (x != np.round(x)).any():
+    whole = not zero_one or bool((x == np.round(x)).all())
+    if x.ndim != 1 or not x.size or (m < 1).any() or (x < 0).any() or (x > m).any() or not whole:
         raise ValueError(
             f"a count of errors and of rows per fold, errors between 0 and the rows; got {errors!r} on {rows!r}"
         )
     if not 0 < delta < 1:
         raise ValueError(f"delta is between 0 and 1, such as 0.05; got {delta}")
     budget = 1.0 + np.log(1 / delta)
+    tail = BinomialTail(x, m) if zero_one else ChernoffTail(x, m)
 
     def overspent(log_slope: float) -> float:
-        return float(np.mean(-_log_tail(x, m, _at_slope(x, m, np.exp(log_slope))))) - budget
+        return float(np.mean(tail.exponent(_at_slope(tail, np.exp(log_slope))))) - budget
 
-    steepest = np.log(LARGEST_SLOPE)
-    if (x >= m).all() or overspent(steepest) <= 0:
+    if (x >= m).all() or overspent(MAX_LOG_SLOPE) <= 0:
         return 1.0
-    slope = brentq(overspent, MIN_LOG_SLOPE, steepest, xtol=1e-12)
-    return min(1.0, float(np.mean(_at_slope(x, m, np.exp(slope)))))
+    slope = brentq(overspent, MIN_LOG_SLOPE, MAX_LOG_SLOPE, xtol=1e-12)
+    return min(1.0, float(np.mean(_at_slope(tail, np.exp(slope)))))
 
 
-def _log_tail(x: Doubles, m: Doubles, e: Doubles) -> Doubles:
-    """ln P(Bin(m, e) <= x)."""
-    with np.errstate(divide="ignore"):
-        return np.where(x >= m, 0.0, np.log(betaincc(x + 1, np.maximum(m - x, 1), e)))
+@dataclass(frozen=True)
+class BinomialTail:
+    """ln(1 / P(Bin(m, e) <= x)): exact for errors that are counted."""
+
+    x: Doubles
+    m: Doubles
+
+    def exponent(self, e: Doubles) -> Doubles:
+        """Zero where all rows are wrong."""
+        with np.errstate(divide="ignore"):
+            return np.where(self.x >= self.m, 0.0, -np.log(betaincc(self.x + 1, self._right, e)))
+
+    def slope(self, e: Doubles) -> Doubles:
+        """The derivative; NaN where the probability is zero to the last bit."""
+        log_density = xlogy(self.x, e) + xlog1py(self._right - 1, -e) - betaln(self.x + 1, self._right)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.exp(log_density + self.exponent(e))
+
+    @property
+    def _right(self) -> Doubles:
+        return np.maximum(self.m - self.x, 1.0)
 
 
-def _at_slope(x: Doubles, m: Doubles, slope: float) -> Doubles:
-    """The e at which -ln P(Bin(m, e) <= x) rises this steeply; 1 if all rows of a fold are wrong."""
-    low, high = np.zeros(len(x)), np.ones(len(x))
+@dataclass(frozen=True)
+class ChernoffTail:
+    """m KL(x / m, e), which is below ln(1 / P(sum <= x)) for losses between 0 and 1; zero for e below their mean."""
+
+    x: Doubles
+    m: Doubles
+
+    def exponent(self, e: Doubles) -> Doubles:
+        """Zero where all losses are 1."""
+        return np.where(self.x >= self.m, 0.0, self.m * binary_kl_below(self.x / self.m, e))
+
+    def slope(self, e: Doubles) -> Doubles:
+        """The derivative."""
+        return np.maximum(self.m * e - self.x, 0.0) / (e * (1 - e))
+
+
+def _at_slope(tail: BinomialTail | ChernoffTail, slope: float) -> Doubles:
+    """The errors e at which the exponents rise this steeply; 1 if all rows of a fold are wrong."""
+    low, high = np.zeros(len(tail.x)), np.ones(len(tail.x))
     for _ in range(BISECTIONS):
         e = (low + high) / 2
-        with np.errstate(invalid="ignore", over="ignore"):
-            density = xlogy(x, e) + xlog1py(m - x - 1, -e) - betaln(x + 1, np.maximum(m - x, 1))
-            steep = ~(np.exp(density - _log_tail(x, m, e)) <= slope)  # where both vanish it is steep
+        steep = ~(tail.slope(e) <= slope)  # NaN is steep
         low, high = np.where(steep, low, e), np.where(steep, e, high)
-    return np.where(x >= m, 1.0, high)
+    return np.where(tail.x >= tail.m, 1.0, high)
 
 
 @register(

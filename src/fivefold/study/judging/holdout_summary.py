@@ -16,6 +16,15 @@ def holdout_sentences(results: Results) -> list[str]:
     return [*judged, *_agreement_sentence(results, found), *_refit_sentence(results, found)]
 
 
+def no_certificate_reason(results: Results) -> str:
+    """Why the folds certify nothing."""
+    if not results.plan.data.task.is_classification:
+        return "a regression error can be arbitrarily large, so that nothing certifies it"
+    if results.plan.data.time is not None:
+        return "rows in order of time depend on one another, so that the folds certify nothing"
+    return "no learner kept the predictions of its folds"
+
+
 def _certificate_sentences(results: Results, found: HoldoutResult) -> list[str]:
     known = found.certificate
     assert known is not None

@@ -58,6 +58,7 @@ def results_to_json(results: Results) -> dict[str, Any]:
         "pairs": [] if results.pairs is None else [_pair_json(pair) for pair in results.pairs.pairs],
         "assumptions": [] if results.versus_winner is None else list(results.versus_winner.assumptions),
         "holdout": None if results.holdout is None else asdict(results.holdout),
+        "fold_certificates": None if results.certificates is None else asdict(results.certificates),
         "time_order": None if results.time_order is None else asdict(results.time_order),
         "model_rows": results.model_rows,
         "skipped": dict(plan.skipped),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from fivefold.evaluation.scores import Score
 from fivefold.study.environment import installed_versions, relevant_packages
 from fivefold.study.formatting import first_names, format_significant, join_names
 from fivefold.study.judging.final_holdout import HoldoutResult
+from fivefold.study.judging.fold_certificates import FoldCertificates, certify_folds
 from fivefold.study.judging.out_of_fold import ROW_SCORES, out_of_fold_losses, out_of_fold_rows, sampling_units
 from fivefold.study.judging.sequence_summary import sequence_sentences
 from fivefold.study.judging.time_order import TimeOrderScore
@@ -124,6 +126,11 @@ class Results:
     @property
     def score(self) -> Score:
         return self.plan.scores[0]
+
+    @cached_property
+    def certificates(self) -> FoldCertificates | None:
+        """What the folds certify about every learner; None for regression, and for rows in order of time."""
+        return certify_folds(self.plan, [*(judged.outcome for judged in self.judged), *self.failed])
 
     @property
     def baselines(self) -> tuple[LearnerResult, ...]:

@@ -175,6 +175,11 @@ def _key_figures(results: Results) -> list[tuple[str, str, str]]:
     if results.holdout is not None and results.holdout.certificate is not None:
         found = results.holdout.certificate
         cards.append(("certified error", f"< {found.bound:.1%}", f"with probability {1 - found.delta:.0%}"))
+    elif results.certificates is not None and best.name in results.certificates.learners:
+        folds = results.certificates
+        bound = folds.learners[best.name].bound
+        said = f"< {bound:.1%}" if bound < 1 else "none"
+        cards.append(("certified error", said, f"of the fold models, with probability {1 - folds.delta:.0%}"))
     return [*cards, ("rows", f"{len(data.y):,}", f"{format_count(len(data.columns), 'column')} to learn from")]
 
 
