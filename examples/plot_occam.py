@@ -25,9 +25,8 @@ def draw():
     X, y = population[0][rows], population[1][rows]
     ranges = [ASSAY_LIMITS] * PROTEINS
     trees = [OccamTreeClassifier(price=p, ranges=ranges).fit(X, y) for p in PRICES]
-    votes = [
-        OccamBoostingClassifier(criterion="count", price=0.0, n_estimators=t, max_digits=2).fit(X, y) for t in ROUNDS
-    ]
+    settings = {"criterion": "count", "price": 0.0, "max_digits": 2, "ranges": ranges}  # the round of fewest errors
+    votes = [OccamBoostingClassifier(n_estimators=t, **settings).fit(X, y) for t in ROUNDS]
     panels = axes_row(2, width=4.6, height=3.4)
     for ax, models, title in zip(panels, (trees, votes), ("trees", "votes of stumps"), strict=True):
         found = occam_select(models, X, y, ranges=ranges, rule="binomial")

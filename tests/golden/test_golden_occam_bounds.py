@@ -34,6 +34,7 @@ def test_the_square_root_bound_has_the_printed_margin_and_is_hoeffdings_without_
     assert root_margin(BITS, N, DELTA) == pytest.approx(0.093680, abs=5e-7)
     assert root_margin(0, N, DELTA) == pytest.approx(hoeffding_margin(N, DELTA), rel=1e-14)
     low, high = occam_interval(np.array([0, 300, 1000]), BITS, N, DELTA)
+    np.testing.assert_allclose(root_bound(np.array([0, 300]), BITS, N, DELTA), high[:2], rtol=1e-14)
     np.testing.assert_allclose(low, [0.0, 0.3 - 0.093680, 1 - 0.093680], atol=5e-7)
     np.testing.assert_allclose(high, [0.093680, 0.393680, 1.0], atol=5e-7)
 

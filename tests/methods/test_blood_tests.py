@@ -14,7 +14,7 @@ RANGES = [ASSAY_LIMITS] * 8
 LEARNERS = (
     OccamTreeClassifier(ranges=RANGES),
     OccamTreeClassifier(ranges=RANGES, price=0.2),
-    OccamBoostingClassifier(n_estimators=6, max_digits=2, criterion="count", price=0.1),
+    OccamBoostingClassifier(n_estimators=6, max_digits=2, criterion="count", price=0.1, ranges=RANGES),
 )
 
 

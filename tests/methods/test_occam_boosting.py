@@ -99,6 +99,17 @@ def test_columns_that_tell_nothing_give_the_majority():
     assert OccamBoostingClassifier().fit(np.zeros((4, 1)), [0, 0, 1, 1]).n_stumps_ == 0  # no better than chance
 
 
+def test_known_ranges_shorten_thresholds_and_bits():
+    X, y, _ = planted_vote(3000, seed=4)
+    plain, known = (OccamBoostingClassifier(ranges=r).fit(X, y) for r in (None, [[0.0, 1.0]] * 8))
+    assert known.n_stumps_ >= 3 and known.guarantee().bound < plain.guarantee().bound
+    for a, bits in zip(known.model_.stumps.threshold, known.model_.stumps.lengths, strict=True):
+        assert bits == 1 + min(fraction_bits(a), double_bits(a))  # one bit tells how it is written
+    assert [len(describe(model).assumptions) for model in (plain, known)] == [1, 2]
+    with pytest.raises(ValueError, match=r"ranges has the shape \(columns, 2\), here \(8, 2\)"):
+        OccamBoostingClassifier(ranges=[[0.0, 1.0]]).fit(X, y)
+
+
 def test_the_guarantee_is_the_tight_bound_and_certify_finds_the_same_length():
     X, y = CANCER
     model = OccamBoostingClassifier().fit(X, y)

@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from fivefold.ensemble import AdaBoostClassifier
 from fivefold.information.occam_bounds import PRICE_PER_BIT
 from fivefold.theory.codes import describe
-from fivefold.theory.occam import RULES, occam_prune, occam_select, price_path, select_by_length, tune_price
+from fivefold.theory.occam import (
+    RULES,
+    occam_prune,
+    occam_select,
+    occam_stages,
+    price_path,
+    select_by_length,
+    tune_price,
+)
 from fivefold.tree import CARTClassifier, DecisionTreeClassifier, ID3Classifier, OccamTreeClassifier
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -132,6 +141,26 @@ def test_the_price_is_tuned_on_rows_held_out():
     assert found.model.price == again.model.price < 100.0 and losses[found.chosen] == min(losses)
     assert [m.price for m in found.candidates] == [100.0, 1.0, 0.1]  # shortest rules first
     assert len(found.table[0].losses[0]) == 143  # a quarter of 569
+
+
+def test_boosting_stops_at_the_round_of_least_criterion():
+    X, y = CANCER
+    model = AdaBoostClassifier(n_estimators=12).fit(X, y)
+    errors = np.array([(labels != y).sum() for labels in model.staged_predict(X)])
+    found = occam_stages(model, X, y, 3.0, rule="count", price=1.0)
+    assert found.chosen == (errors + 3.0 * np.arange(1, 13)).argmin() > 0
+    free = occam_stages(model, X, y, np.zeros(12), rule="count")
+    assert errors[free.chosen] == errors.min()
+    with pytest.raises(ValueError, match=r"one length per rule; got shapes \(12,\) and \(3,\)"):
+        occam_stages(model, X, y, [1.0, 2.0, 3.0])
+
+
+def test_the_balance_of_bits_and_errors_is_told():
+    """B-37: a class in which every bit saves the more errors the fewer bits there are; at the optimum they balance."""
+    bits = np.arange(1, 400).astype(float)
+    found = select_by_length(np.floor(6000 / bits), bits, 10_000, rule="count")
+    assert 0.5 < found.bits_per_error < 1.5 and str(found).endswith(f"{found.bits_per_error:.3g} bits per error")
+    assert select_by_length([0], [3], 10).bits_per_error == np.inf
 
 
 def test_pruning_by_bits_never_raises_the_cost_and_prunes_noise_to_a_leaf():

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from math import log2
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
@@ -32,7 +32,14 @@ from fivefold.ensemble.adaboost import AdaBoostClassifier
 from fivefold.ensemble.boosting.stumps import Stumps, StumpSearch
 from fivefold.information.number_lengths import integer_bits
 from fivefold.information.occam_bounds import PRICE_PER_BIT
-from fivefold.theory.codes.descriptions import SCHEMA_KNOWN, Description, describe, description
+from fivefold.theory.codes.descriptions import (
+    RANGES_KNOWN,
+    SCHEMA_KNOWN,
+    Description,
+    describe,
+    description,
+    range_codes,
+)
 from fivefold.theory.occam.code_length_bounds import RULES
 from fivefold.theory.occam.stump_votes import CodedStumps, StumpVote, VoteCandidates
 from fivefold.tree.occam_tree import Guarantee, guarantee
@@ -58,6 +65,8 @@ class OccamBoostingClassifier(Classifier):
         the probability that a bound fails.
     max_digits
         the most binary digits of a weight.
+    ranges
+        (d, 2) the plausible range of each column, known before the data: thresholds within it take fewer bits.
 
     Attributes
     ----------
@@ -86,7 +95,8 @@ class OccamBoostingClassifier(Classifier):
     criterion: Literal["tight", "exact", "kl", "root", "linear", "count"] = "tight"
     price: NonNegative | None = None
     delta: OpenFraction = 0.05
-    max_digits: Count = 8
+    max_digits: Annotated[int, Range(1, 32)] = 8
+    ranges: np.ndarray | list[Any] | tuple[Any, ...] | None = None
 
     card = Card(
         applications=("classification",),
@@ -157,7 +167,8 @@ class OccamBoostingClassifier(Classifier):
             model = boosted.fit(X, y, sample_weight=w).model_
             assert model.stumps is not None
             found, weights = model.stumps, model.weights
-        stumps, which = CodedStumps.of(found, X)
+        known = None if self.ranges is None else range_codes(self.ranges, X.shape[1])
+        stumps, which = CodedStumps.of(found, X, known)
         return VoteCandidates.of(stumps, which, weights, X.shape[1], K, self.max_digits)
 
     def predict_proba(self, X: UserTable) -> Matrix:
@@ -171,4 +182,5 @@ class OccamBoostingClassifier(Classifier):
 @describe.register
 def _(model: OccamBoostingClassifier, ranges: ArrayLike | None = None) -> Description:
     check_is_fitted(model)
-    return description("vote of stumps", {"stumps and weights": model.bits_}, (SCHEMA_KNOWN,))
+    known = (SCHEMA_KNOWN,) if model.ranges is None else (SCHEMA_KNOWN, RANGES_KNOWN)
+    return description("vote of stumps", {"stumps and weights": model.bits_}, known)

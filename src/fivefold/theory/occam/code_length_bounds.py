@@ -25,6 +25,10 @@ from fivefold.information.occam_bounds import (
 )
 from fivefold.theory.concentration import binomial_upper, kl_largest
 
+OCCAM_ASSUMPTIONS = (
+    "rows are independent and come from where new data will come from",
+    "the language of the model, and the ranges of columns where some are given, were fixed before the rows were seen",
+)
 LEAST_SHARE = 1e-290  # a smaller delta 2^-bits would lose its digits in float64: the KL form is taken there
 
 

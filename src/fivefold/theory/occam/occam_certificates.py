@@ -10,12 +10,8 @@ from __future__ import annotations
 from fivefold.information.occam_bounds import exact_bound, root_bound
 from fivefold.theory.bounds import BoundCard, BoundValue, Case, register
 from fivefold.theory.codes import describe
-from fivefold.theory.occam.code_length_bounds import binomial_bound, kl_bound, occam_interval
+from fivefold.theory.occam.code_length_bounds import OCCAM_ASSUMPTIONS, binomial_bound, kl_bound, occam_interval
 
-OCCAM_ASSUMPTIONS = (
-    "rows are independent and come from where new data will come from",
-    "the language of the model, and the ranges of columns where some are given, were fixed before the rows were seen",
-)
 SOURCE = "Blumer, Ehrenfeucht, Haussler & Warmuth (1987); McAllester (2009), Case Studies in Machine Learning"
 
 

@@ -11,40 +11,33 @@ A bound holds for all rules of a prefix code at once, so that the chosen rule ha
 Lengths by `describe` are of one code for all its languages: each model says first in which of them it is written. At
 the minimum of the count a further bit saves as many errors as it costs: bits and errors are of one size.
 
-    price_path      the rule of each price, from 0 up: errors rise and bits fall along the lower hull of (bits, errors)
-    tune_price      the price of a learner that does best on rows held out
-
 Blumer, Ehrenfeucht, Haussler & Warmuth (1987); McAllester (2009), Case Studies in Machine Learning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import ShuffleSplit
 
-from fivefold.core.estimators.params import Seed
-from fivefold.core.types import Array, Indices, UserTable, UserTarget, Vector
+from fivefold.core.types import Array, Labels, UserTable, UserTarget, Vector
 from fivefold.evaluation.protocols import FittedModel
-from fivefold.evaluation.row_losses import zero_one_row_loss
-from fivefold.evaluation.selection import Selection, select
 from fivefold.information.occam_bounds import PRICE_PER_BIT, tight_bound
 from fivefold.theory.codes import describe
 from fivefold.theory.concentration import split_by_length
-from fivefold.theory.occam.code_length_bounds import RULES, check_occam
+from fivefold.theory.occam.code_length_bounds import OCCAM_ASSUMPTIONS, RULES, check_occam
 
-PRICES = tuple(PRICE_PER_BIT * 2.0**k for k in range(3, -7, -1))  # 2 ln 2 and its doubles and halves: most bits last
-GUARANTEE = 1.5  # the tight bound of the linear choice, in units of the least one, is at most this
-OCCAM_ASSUMPTIONS = (
-    "rows are independent and come from where new data will come from",
-    "the code was fixed before the rows were seen: its lengths depend on the rule alone",
-)
 EQUAL = 1e-12  # criteria that differ by less than this share of themselves are equal: the shorter rule wins
+
+
+class StagedModel(Protocol):
+    """A fitted model that is built round by round, and tells its answers after each."""
+
+    def staged_predict(self, X: UserTable) -> Iterable[Labels]:
+        """The class of each row after each round."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +87,12 @@ class OccamSelection:
         """The least B of all rules; for rule="linear" and rule="count", `tight` is at most 3/2 of it."""
         return float(self._tight.min())
 
+    @property
+    def bits_per_error(self) -> float:
+        """Of the chosen rule: near one where "count" has chosen at its default price among rules of many lengths."""
+        errors, bits = self.errors[self.chosen], self.bits[self.chosen]
+        return float(bits / errors) if errors else np.inf
+
     def bound(self, form: str = "kl") -> float:
         """A bound on the error of the chosen rule: "root", "tight", "exact", "kl" or "binomial"."""
         if form in ("linear", "count") or form not in RULES:
@@ -114,7 +113,10 @@ class OccamSelection:
                 zip(names, self.bits, self.errors, self.scores, strict=True)
             )
         )
-        end = f"B of the choice {self.tight:.4g}, least B {self.least_tight:.4g}, on {self.n:g} rows"
+        end = (
+            f"B of the choice {self.tight:.4g}, least B {self.least_tight:.4g}, on {self.n:g} rows; "
+            f"{self.bits_per_error:.3g} bits per error"
+        )
         return "\n".join((*lines, end))
 
 
@@ -196,62 +198,38 @@ def occam_select(
     return OccamSelection(**{**vars(found), "models": tuple(models)})
 
 
-def price_path(errors: ArrayLike, bits: ArrayLike) -> tuple[Vector, Indices]:
-    """Prices, rising from 0, and the rule that minimises errors + price x bits from each of them up to the next.
-
-    Examples
-    --------
-    >>> prices, chosen = price_path([90, 40, 35, 0], [2, 20, 30, 200])
-    >>> prices.round(3), chosen
-    (array([0.   , 0.206, 0.5  , 2.778]), array([3, 2, 1, 0]))
-    """
-    e, b = np.asarray(errors, dtype=float), np.asarray(bits, dtype=float)
-    at = int(np.lexsort((b, e))[0])  # the fewest errors; of these the fewest bits
-    prices, chosen = [0.0], [at]
-    while (shorter := np.flatnonzero(b < b[at])).size:
-        slopes = (e[shorter] - e[at]) / (b[at] - b[shorter])
-        first = slopes.min()
-        equal = shorter[slopes <= first * (1 + EQUAL)]
-        at = int(equal[b[equal].argmin()])
-        prices.append(float(first))
-        chosen.append(at)
-    return np.array(prices), np.array(chosen)
-
-
-def tune_price(
-    learner: BaseEstimator,
+def occam_stages(
+    model: StagedModel,
     X: UserTable,
     y: UserTarget,
-    prices: Sequence[float] = PRICES,
+    lengths: ArrayLike,
     *,
-    parameter: str = "price",
-    holdout: float = 0.25,
-    random_state: Seed = None,
-) -> Selection:
-    """The price per bit of least error on rows held out, and the learner fitted on all rows with it.
+    rule: str = "tight",
+    delta: float = 0.05,
+    price: float | None = None,
+) -> OccamSelection:
+    """The round at which boosting should stop, by the errors after each round and the bits of the model until then.
 
     Parameters
     ----------
-    parameter
-        the learner's parameter that is a price per bit: "price" of OccamTreeClassifier and OccamFormulaClassifier,
-        "bit_price" of SparseLinearClassifier.
-    holdout
-        share of the rows held out.
+    model
+        a fitted model with `staged_predict`.
+    lengths
+        bits of the model after each round, or bits per round. The bound speaks of a model that these bits describe:
+        numbers in it are rounded as the code says. `OccamBoostingClassifier` does all of it for stumps.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from fivefold.tree import OccamTreeClassifier
+    >>> from fivefold.ensemble import GradientBoostingClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> found = tune_price(OccamTreeClassifier(), X, y, random_state=0)
-    >>> round(found.model.price, 3)
-    0.173
+    >>> model = GradientBoostingClassifier(max_depth=1, learning_rate=1.0, n_estimators=20, random_state=0).fit(X, y)
+    >>> found = occam_stages(model, X, y, 3.0, rule="count")
+    >>> found.chosen + 1, float(found.errors[found.chosen])
+    (3, 23.0)
     """
-    if parameter not in learner.get_params():
-        raise ValueError(
-            f"{type(learner).__name__} has no parameter {parameter!r}; name the one that is its price per bit"
-        )
-    rising = sorted(prices, reverse=True)  # the largest price gives the shortest rule: the first of equals wins
-    candidates: list[Any] = [clone(learner).set_params(**{parameter: p}) for p in rising]
-    split = ShuffleSplit(1, test_size=holdout, random_state=random_state)
-    return select(candidates, X, y, cv=split, loss=zero_one_row_loss)
+    labels = np.asarray(y)
+    errors = np.array([np.sum(np.asarray(stage) != labels) for stage in model.staged_predict(X)])
+    each = np.asarray(lengths, dtype=float)
+    bits = each * np.arange(1, len(errors) + 1) if each.ndim == 0 else each
+    return select_by_length(errors, bits, len(labels), rule=rule, delta=delta, price=price)

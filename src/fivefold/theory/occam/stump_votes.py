@@ -3,10 +3,10 @@
     vote      the class of most weight among k different stumps "x_f >= a ? class : class"
     length    bits of k + 1  +  sum over stumps (log2 d + bits of a + 2 log2 K + bits of its weight)  -  log2 k!
 
-A threshold is a number of any size, and costs less the fewer digits it has; no range has to be known beforehand.
-Weights are binary fractions, since only their ratios count: one of L digits costs 2 L - 1 bits. The order of the stumps
-tells nothing, so that log2 k! bits are not needed. A vote of no stump is a class: 1 + log2 K bits. Sums of such weights
-are exact, so that ties are too.
+A threshold is a number of any size, and costs less the fewer digits it has. Where ranges of the columns are known
+before the data, it may be a binary fraction of its range instead, 2 L - 1 bits for L digits, and one bit tells which.
+Weights are binary fractions too, since only their ratios count. The order of the stumps tells nothing, so that log2 k!
+bits are not needed. A vote of no stump is a class: 1 + log2 K bits. Sums of such weights are exact, so that ties are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from scipy.special import gammaln
 from fivefold.core.types import Codes, Indices, Matrix, Table, Target, Vector, Weights
 from fivefold.ensemble.boosting.stumps import Stumps, majority_class
 from fivefold.information.number_lengths import MAX_DIGITS, integer_bits
-from fivefold.theory.codes.number_codes import double_bits
+from fivefold.theory.codes.number_codes import RangeCode, double_bits
+from fivefold.tree.occam_tree import shortest_between, threshold_bits
+
+Ranges = tuple[RangeCode | None, ...]  # of the columns
 
 BLOCK_CELLS = 2**21  # votes of all candidates that are held at once for a block of rows: 16 MB
 
@@ -37,13 +40,15 @@ class CodedStumps:
     above: Codes  # (k,) class where it is true
 
     @classmethod
-    def of(cls, stumps: Stumps, X: Table) -> tuple[Self, Indices]:
+    def of(cls, stumps: Stumps, X: Table, ranges: Ranges | None = None) -> tuple[Self, Indices]:
         """Stumps with the shortest thresholds that divide the rows of X as before, and which of them each one is."""
         feature = np.maximum(stumps.feature, 0)  # of a constant stump, -1, any column will do
         below, above = majority_class(stumps.left), majority_class(stumps.right)
         above = np.where(stumps.feature < 0, below, above)
-        coded = [shortest_threshold(X[:, j], t) for j, t in zip(feature, stumps.threshold, strict=True)]
+        known = ranges or (None,) * X.shape[1]
+        coded = [shortest_threshold(X[:, j], t, known[j]) for j, t in zip(feature, stumps.threshold, strict=True)]
         threshold, lengths = (np.array(part) for part in zip(*coded, strict=True))
+        lengths = lengths + (ranges is not None)
         names = np.column_stack([feature, threshold, below, above])
         _, first, which = np.unique(names, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -131,11 +136,19 @@ class StumpVote:
         return votes / self.weight.sum()
 
 
-def shortest_threshold(x: Vector, t: float) -> tuple[float, float]:
+def shortest_threshold(x: Vector, t: float, known: RangeCode | None = None) -> tuple[float, float]:
     """a and its bits: the shortest number such that x >= a is x > t; 0 for a constant stump."""
     upper = x > t
-    a = shortest_number(float(x[~upper].max()), float(x[upper].min())) if upper.any() else 0.0
-    return a, double_bits(a)
+    if not upper.any():
+        return 0.0, double_bits(0.0)
+    under, over = float(x[~upper].max()), float(x[upper].min())
+    a = shortest_number(under, over)
+    found = a, double_bits(a)
+    if known is not None:
+        fraction, digits = shortest_between(known.fraction(under), known.fraction(over))
+        if under < (inside := known.value(fraction)) <= over:
+            found = min(found, (inside, threshold_bits(digits)), key=lambda pair: pair[1])
+    return found
 
 
 def shortest_number(under: float, over: float) -> float:
