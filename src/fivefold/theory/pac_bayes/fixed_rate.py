@@ -37,7 +37,7 @@ def fixed_rate_upper(error: Numbers, complexity: Numbers, n: int, delta: float, 
     Examples
     --------
     >>> fixed_rate_upper(np.array([0.0, 0.05, 0.1]), 5.0, 1000, 0.05, rate=0.8).round(6)
-    array([0.014463, 0.08571 , 0.154162])
+    array([0.014462, 0.0851  , 0.152968])
     """
     if n < 1 or not 0 < delta < 1 or not rate > 0:
         raise ValueError(

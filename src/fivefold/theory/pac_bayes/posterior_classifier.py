@@ -12,8 +12,7 @@ of their errors (`fixed_rate`). The rate then comes from rows that are in the pa
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,6 +25,7 @@ from fivefold.core.estimators.params import Count, OpenFraction, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Array, Codes, Indices, Labels, Matrix, Table, Target, UserTable, UserTarget, Weights
+from fivefold.theory.bounds import BoundCard, BoundValue, Case, NotApplicable, register
 from fivefold.theory.certificate import Certificate
 from fivefold.theory.pac_bayes.fixed_rate import fixed_rate_upper
 from fivefold.theory.pac_bayes.learned_prior import SCALES, expected_rate, learn_prior
@@ -48,6 +48,27 @@ CERTIFICATE_ASSUMPTIONS = (
 RATE_SHARE = 0.5  # of the rows of a prior: those that all divisions share, for the rate
 
 
+@register(
+    BoundCard(
+        name="PAC-Bayes, learned prior",
+        formula="2 (1 - exp(-C error - (KL + ln(1/delta)) / n)) / (1 - exp(-C)),  error: that of the Gibbs classifier",
+        rows="training",
+        assumptions=CERTIFICATE_ASSUMPTIONS,
+        use="For models that were trained by a PAC-Bayes bound; the factor 2 is the price of a vote in place of a "
+        "random rule. The more accurate the prior, the tighter.",
+        source="Catoni (2007); Ambroladze, Parrado-Hernandez & Shawe-Taylor (2007)",
+    )
+)
+def _vote_bound(case: Case, delta: float) -> BoundValue:
+    if not isinstance(case.model, PosteriorClassifier):
+        raise NotApplicable(
+            f"{type(case.model).__name__} has no posterior over rules with a prior from a part of the rows; "
+            "PACBayesProbit and PACBayesKernelProbit have one"
+        )
+    model: PosteriorMixture = case.model.model_
+    return BoundValue(2 * next(iter(model.bounds(delta).values())), details={"KL": model.complexity})
+
+
 @dataclass(frozen=True)
 class PosteriorMixture:
     """One posterior per division of the rows, in equal parts, and what their bound is made of."""
@@ -59,14 +80,28 @@ class PosteriorMixture:
     n: int  # rows that each error is computed from
     rate: float | None  # None where the prior is zero
     dtype: Any
-    certificate: Certificate
-    vote_certificate: Certificate
 
     def log_shares(self, X: Table) -> Matrix:
         """ln of the shares of rules that answer with each class (n, K)."""
         family = FAMILIES[self.family]
         logs = [family.log_shares(rule.features(X), rule.scores(X)) for rule in self.rules]
         return np.asarray(logsumexp(logs, axis=0) - np.log(len(self.rules)))
+
+    def bounds(self, delta: float) -> dict[str, float]:
+        """Of the Gibbs error, by each form; the first is the tighter one, settled before the rows were seen."""
+        kl = {KL_FORM: float(improved_kl_upper(self.error, self.complexity, self.n, delta, exact_moment=True))}
+        if self.rate is None:
+            return kl
+        bound = float(fixed_rate_upper(self.error, self.complexity, self.n, delta, self.rate))
+        return {FIXED_RATE: min(1.0, bound)} | kl
+
+    def certificate(self, risk: float, delta: float, factor: float, predictor: str) -> Certificate:
+        """Of a predictor whose error is at most `factor` times that of the Gibbs classifier."""
+        parts = {name: min(1.0, factor * value) for name, value in self.bounds(delta).items()}
+        return Certificate(
+            risk=risk, bound=next(iter(parts.values())), parts=parts, n=self.n, delta=delta,
+            assumptions=CERTIFICATE_ASSUMPTIONS, rows="training", predictors=dict.fromkeys(parts, predictor),
+        )  # fmt: skip
 
 
 class PosteriorClassifier(Classifier):
@@ -107,8 +142,6 @@ class PosteriorClassifier(Classifier):
 
     takes = Takes(one_class=False)
 
-    certificate_ = learned("certificate")
-    vote_certificate_ = learned("vote_certificate")
     gibbs_error_ = learned("error")
     complexity_ = learned("complexity")
     rate_ = learned("rate")
@@ -154,49 +187,33 @@ class PosteriorClassifier(Classifier):
         rng = check_random_state(self.random_state)
         order = rng.permutation(n)
         common = size if self.n_divisions == 1 else max(1, round(RATE_SHARE * size))
-        rate = self._rate(X[order[:common]], codes[order[:common]], n - size)
+        rate = None
+        if common < size:
+            Z = self._space(X[order[:common]], np.arange(common)).Z
+            rate = expected_rate(learn_prior(family, Z, codes[order[:common]], K), common, n - size, self.delta)
         rules, found = [], []
         for _ in range(self.n_divisions):
             rows = np.concatenate([order[:common], rng.permutation(order[common:])])
             before, after = rows[:size], rows[size:]
             space = self._space(X, before)
-            prior = learn_prior(family, space.Z[before], codes[before], K)
-            found.append(train_at_rate(family, space.Z[after], codes[after], prior.mean, rate))
+            part = self._space(X[before], np.arange(size))  # nothing of the prior depends on the other rows
+            prior = learn_prior(family, part.Z, codes[before], K)
+            if rate is None:
+                rate = expected_rate(prior, size, n - size, self.delta)
+            mean = space.lift(part, before, prior.mean)
+            found.append(train_at_rate(family, space.Z[after], codes[after], mean, rate))
             rules.append(space.rule(found[-1].mean))
         self._keep(X, codes, rules, found, n - size, rate)
-
-    def _rate(self, X: Table, codes: Codes, n: int) -> float:
-        """Of a bound on n rows, from others."""
-        Z = self._space(X, np.arange(len(X))).Z
-        prior = learn_prior(FAMILIES[self._family], Z, codes, len(self.classes_))
-        return expected_rate(prior, len(X), n, self.delta)
 
     def _keep(
         self, X: Table, codes: Codes, rules: list[Rule], found: list[TrainedPosterior], n: int, rate: float | None
     ) -> None:
         """The mixture and its certificates."""
         error, complexity = (float(np.mean([getattr(q, part) for q in found])) for part in ("error", "complexity"))
-        parts = {KL_FORM: float(improved_kl_upper(error, complexity, n, self.delta, exact_moment=True))}
-        if rate is not None:
-            parts = {FIXED_RATE: min(1.0, float(fixed_rate_upper(error, complexity, n, self.delta, rate)))} | parts
-        gibbs = self._certificate(error, parts, n, 1.0, "a rule drawn from the posterior")
-        self.model_ = PosteriorMixture(
-            family=self._family, rules=tuple(rules), error=error, complexity=complexity, n=n, rate=rate,
-            dtype=X.dtype, certificate=gibbs, vote_certificate=gibbs,
-        )  # fmt: skip
+        self.model_ = PosteriorMixture(self._family, tuple(rules), error, complexity, n, rate, X.dtype)
         risk = float((self._scores(X).argmax(axis=1) != codes).mean())
-        vote = self._certificate(risk, parts, n, 2.0, "the vote of the posterior")
-        self.model_ = replace(self.model_, vote_certificate=vote)
-
-    def _certificate(
-        self, risk: float, parts: Mapping[str, float], n: int, factor: float, predictor: str
-    ) -> Certificate:
-        """The first part is the bound: which one that is was settled before the rows were seen."""
-        parts = {name: min(1.0, factor * value) for name, value in parts.items()}
-        return Certificate(
-            risk=risk, bound=next(iter(parts.values())), parts=parts, n=n, delta=self.delta,
-            assumptions=CERTIFICATE_ASSUMPTIONS, rows="training", predictors=dict.fromkeys(parts, predictor),
-        )  # fmt: skip
+        self.certificate_ = self.model_.certificate(error, self.delta, 1.0, "a rule drawn from the posterior")
+        self.vote_certificate_ = self.model_.certificate(risk, self.delta, 2.0, "the vote of the posterior")
 
     def decision_function(self, X: UserTable) -> Array:
         """ln of the share of rules that answer with each class (n, K); of two, the second less the first (n,)."""

@@ -10,13 +10,13 @@ beta'K beta. Rules drawn from N(mu, I) there answer with the sign of N(mu'z, 1),
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from fivefold.core.storage.memory_limits import refuse_square
-from fivefold.core.types import Doubles, Matrix, Table, Vector
+from fivefold.core.types import Doubles, Indices, Matrix, Table, Vector
 from fivefold.kernels.row_cache import VectorRows
 from fivefold.svm.support.expansion import KernelChoice
 from fivefold.svm.support.gram_features import gram_features
@@ -66,6 +66,9 @@ class FeatureSpace(Protocol):
     def Z(self) -> Matrix:
         """The rows (n, p)."""
 
+    def lift(self, part: Any, rows: Indices, mean: Matrix) -> Matrix:
+        """A mean in the space `part` of some of the rows alone, in this one; `part` is of the same class."""
+
     def rule(self, mean: Matrix) -> Rule:
         """The rule with this mean (1, p), or (K, p)."""
 
@@ -98,6 +101,10 @@ class LinearSpace:
     def of(cls, X: Table, scaling: Scaling) -> LinearSpace:
         return cls(scaling, LinearRule(scaling, np.empty((0, 0))).features(X))
 
+    def lift(self, part: LinearSpace, rows: Indices, mean: Matrix) -> Matrix:
+        """The columns are the same."""
+        return mean
+
     def rule(self, mean: Matrix) -> LinearRule:
         """The weights themselves."""
         return LinearRule(self.scaling, mean)
@@ -128,7 +135,8 @@ class KernelSpace:
 
     scaling: Scaling
     kernel: KernelChoice
-    rows: Doubles  # (r, d) scaled, those that span the features
+    pivots: Indices  # (r,) rows that span the features
+    rows: Doubles  # (r, d) scaled
     root: Doubles  # (r, r) their features
     sizes: Vector  # (r,) their lengths in the space of the kernel
     Z: Matrix  # (n, r)
@@ -142,12 +150,20 @@ class KernelSpace:
         size = lengths(kernel, X)
         found = gram_features(G / size / size[:, None])
         pivots = found.pivots
-        return cls(scaling, kernel, X[pivots], found.Z[pivots], size[pivots], found.Z)
+        return cls(scaling, kernel, pivots, X[pivots], found.Z[pivots], size[pivots], found.Z)
+
+    def lift(self, part: KernelSpace, rows: Indices, mean: Matrix) -> Matrix:
+        """The same sum of kernels."""
+        return np.asarray(part.coefficients(mean).T @ self.Z[rows[part.pivots]])
 
     def rule(self, mean: Matrix) -> KernelRule:
-        """The coefficients of the kernels that make up the mean."""
-        beta = solve_triangular(self.root, mean.T, lower=True, trans="T", check_finite=False)
-        return KernelRule(self.scaling, self.kernel, self.rows, beta / self.sizes[:, None])
+        """The sum of kernels that is the mean."""
+        return KernelRule(self.scaling, self.kernel, self.rows, self.coefficients(mean) / self.sizes[:, None])
+
+    def coefficients(self, mean: Matrix) -> Doubles:
+        """Of the normalised kernels at the pivots (r, 1), or (r, K)."""
+        beta: Doubles = solve_triangular(self.root, mean.T, lower=True, trans="T", check_finite=False)
+        return beta
 
 
 def lengths(kernel: KernelChoice, X: Matrix) -> Vector:
