@@ -10,11 +10,14 @@ from scipy.special import ndtr
 from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
+from fivefold.linear_model import ProbitRegression
 from fivefold.optim.derivative_checks import jacobian_by_differences
+from fivefold.svm.support.expansion import KernelChoice
 from fivefold.theory import PACBayesKernelProbit, PACBayesProbit, certify
 from fivefold.theory.concentration import kl_largest
 from fivefold.theory.pac_bayes.fixed_rate import best_rate, fixed_rate_upper
 from fivefold.theory.pac_bayes.learned_prior import logistic_regression
+from fivefold.theory.pac_bayes.posterior_rules import KernelSpace, Scaling
 from fivefold.theory.pac_bayes.posterior_training import (
     FAMILIES,
     FixedRateObjective,
@@ -145,11 +148,26 @@ def test_errors_with_a_row_left_out_are_close_to_those_of_fits_without_it():
 # Estimators
 
 
+def test_kernel_probit_with_the_linear_kernel_is_probit_regression_and_its_bound_is_above_the_held_out_error():
+    """At a rate of 1/2 the objective from the zero prior is half of sum Phi(-m) + |mu|^2."""
+    X, y = digits(3, 8)
+    X, y, new, true = X[::2], (y[::2] == 8).astype(int), X[1::2], (y[1::2] == 8).astype(int)
+    space = KernelSpace.of(X, Scaling.none(64), KernelChoice("linear"))
+    rows = X / np.linalg.norm(X, axis=1, keepdims=True)
+    known = ProbitRegression(loss="gibbs", alpha=2.0, fit_intercept=False, tol=1e-8).fit(rows, y)
+    found = train_at_rate(GaussianFamily(), space.Z, y, np.zeros((1, space.Z.shape[1])), 0.5)
+    np.testing.assert_allclose(space.rule(found.mean).scores(X)[:, 0], known.decision_function(rows), atol=1e-3)
+    assert found.error == pytest.approx(known.gibbs_error_, abs=1e-5)
+    model = PACBayesKernelProbit("zero", kernel="linear", random_state=0).fit(X, y)
+    held_out = model.predict_proba(new)[np.arange(len(new)), 1 - true].mean()
+    assert held_out <= model.certificate_.bound
+
+
 def test_the_linear_kernel_with_a_constant_column_is_the_linear_model():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:120, :4] / np.array([10.0, 10.0, 100.0, 1000.0]), y[:120]
-    linear = PACBayesProbit("zero").fit(X, y)
-    kernel = PACBayesKernelProbit("zero", kernel="linear").fit(np.column_stack([X, np.ones(120)]), y)
+    linear = PACBayesProbit("zero", random_state=0).fit(X, y)
+    kernel = PACBayesKernelProbit("zero", kernel="linear", random_state=0).fit(np.column_stack([X, np.ones(120)]), y)
     assert kernel.certificate_.bound == pytest.approx(linear.certificate_.bound, rel=1e-5)
     new = np.column_stack([X[:9], np.ones(9)])
     np.testing.assert_allclose(kernel.predict_proba(new), linear.predict_proba(X[:9]), atol=1e-3)
@@ -243,9 +261,9 @@ def test_a_laplace_posterior_has_an_exact_certificate_and_takes_two_classes():
     assert model.certificate_.bound < 0.09
     np.testing.assert_array_equal(model.predict_proba(X[:20]).argmax(axis=1), model.predict(X[:20]))
     with pytest.raises(ValueError, match='y holds 3. Take posterior="gaussian"'):
-        PACBayesProbit(posterior="laplace").fit(*load_iris(return_X_y=True))
+        PACBayesProbit(posterior="laplace", random_state=0).fit(*load_iris(return_X_y=True))
 
 
 def test_too_few_rows_for_two_parts_are_refused_with_a_cure():
     with pytest.raises(ValueError, match='prior_fraction=0.1 of 4 rows leaves 0 for the prior.*prior="zero"'):
-        PACBayesProbit(prior_fraction=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        PACBayesProbit(prior_fraction=0.1, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])

@@ -20,7 +20,7 @@ from fivefold.theory.margin_bound import vc_confidence as vc_confidence
 from fivefold.theory.occam import occam_prune as occam_prune
 from fivefold.theory.occam import occam_select as occam_select
 from fivefold.theory.occam_boosting import OccamBoostingClassifier as OccamBoostingClassifier
-from fivefold.theory.select_by_permutation import SelectByPermutation as SelectByPermutation
-from fivefold.theory.select_by_permutation import chance_structure as chance_structure
 from fivefold.theory.pac_bayes_kernel_probit import PACBayesKernelProbit as PACBayesKernelProbit
 from fivefold.theory.pac_bayes_probit import PACBayesProbit as PACBayesProbit
+from fivefold.theory.select_by_permutation import SelectByPermutation as SelectByPermutation
+from fivefold.theory.select_by_permutation import chance_structure as chance_structure
