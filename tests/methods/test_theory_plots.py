@@ -4,11 +4,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.stats import binom
+from sklearn.datasets import load_iris
 
 from fivefold import plot
 from fivefold.distributions.estimation.limit_theorems import average_experiment
+from fivefold.theory import certificates_by_delta, certificates_by_rows
 from fivefold.theory.concentration import LIMIT_FAMILIES, hoeffding_margin
 from fivefold.theory.experiments import LearningTask, no_noise, uniform_convergence, uniform_law
+from fivefold.tree import DecisionTreeClassifier
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +79,34 @@ def test_uniform_convergence_is_drawn():
     lines = curves(plot.convergence_curve(found))
     assert lines["share of samples above epsilon"][1] == pytest.approx(found.probabilities)
     assert (np.diff(lines["mean largest deviation"][1]) < 0).all()
+
+
+class TestBoundCurves:
+    def test_a_line_per_bound_that_says_something_and_the_observed_error(self):
+        X, y = load_iris(return_X_y=True)
+        tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+        series = certificates_by_rows(tree, X, y, [60, 100, 150])
+        found = curves(plot.bound_curves(series))
+        assert found.pop("observed")[1] == pytest.approx(series.risks)
+        assert found.keys() == {name for name, values in series.bounds.items() if np.nanmin(values) < 1}
+        for name, (at, values) in found.items():
+            assert at.tolist() == [60, 100, 150] and values == pytest.approx(series.bounds[name])
+
+    def test_less_certainty_is_cheaper(self):
+        X, y = load_iris(return_X_y=True)
+        tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[::2], y[::2])
+        series = certificates_by_delta(tree, X[1::2], y[1::2], [1e-3, 0.05, 0.3], rows="held out")
+        assert all((np.diff(values) <= 0).all() for values in series.bounds.values())
+        assert plot.bound_curves(series).get_xlabel() == "delta, the probability of being wrong"
+
+    def test_held_out_rows_certify_one_model(self):
+        X, y = load_iris(return_X_y=True)
+        tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[::2], y[::2])
+        series = certificates_by_rows(tree, X[1::2], y[1::2], [20, 75], rows="held out")
+        assert series.certificates[1].risk == np.mean(tree.predict(X[1::2]) != y[1::2])
+
+    def test_impossible_sizes_are_refused(self):
+        with pytest.raises(ValueError, match=r"numbers of rows from 1 to 150; got \[151\]"):
+            certificates_by_rows(DecisionTreeClassifier(), *load_iris(return_X_y=True), [151])
+        with pytest.raises(ValueError, match="one at least; got none"):
+            certificates_by_delta(None, None, None, [])

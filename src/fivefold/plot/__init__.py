@@ -76,6 +76,7 @@ from fivefold.plot.sequences.trellis import state_sequence as state_sequence
 from fivefold.plot.sequences.trellis import trellis as trellis
 from fivefold.plot.surfaces import surfaces as surfaces
 from fivefold.plot.theory.belief_path import belief_path as belief_path
+from fivefold.plot.theory.bound_curves import bound_curves as bound_curves
 from fivefold.plot.theory.convergence_curve import convergence_curve as convergence_curve
 from fivefold.plot.theory.error_limits import error_limits as error_limits
 from fivefold.plot.theory.error_limits import limit_tails as limit_tails

@@ -8,6 +8,9 @@ from fivefold.theory.bounds import NotApplicable as NotApplicable
 from fivefold.theory.bounds import register as register
 from fivefold.theory.bounds import registered_bounds as registered_bounds
 from fivefold.theory.certificate import Certificate as Certificate
+from fivefold.theory.certificate_series import CertificateSeries as CertificateSeries
+from fivefold.theory.certificate_series import certificates_by_delta as certificates_by_delta
+from fivefold.theory.certificate_series import certificates_by_rows as certificates_by_rows
 from fivefold.theory.certify import CertificateError as CertificateError
 from fivefold.theory.certify import certify as certify
 from fivefold.theory.codes import Description as Description

@@ -58,3 +58,11 @@ class Certificate:
 
     def _note(self, name: str) -> str:
         return f" ({self.predictors[name]})" if name in self.predictors else ""
+
+
+def by_reason(inapplicable: Mapping[str, str]) -> dict[str, list[str]]:
+    """Each reason why bounds do not apply, with their names."""
+    found: dict[str, list[str]] = {}
+    for name, reason in inapplicable.items():
+        found.setdefault(reason, []).append(name)
+    return found

@@ -22,7 +22,7 @@ from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.types import Table, UserTable, UserTarget, UserWeights
 from fivefold.evaluation.protocols import FittedModel
 from fivefold.theory.bounds import THE_MODEL, Bound, BoundValue, Case, NotApplicable, Rows, registered_bounds
-from fivefold.theory.certificate import Certificate
+from fivefold.theory.certificate import Certificate, by_reason
 
 HOW_TO_HELP = (
     "Rows that were held out certify any classifier: keep some out of fit and pass them. Training rows certify models "
@@ -107,7 +107,7 @@ def certify_case(case: Case, delta: float) -> Certificate:
     """The certificate of a model whose rows are known to be held out, or trained on."""
     found, inapplicable = evaluate_bounds(case, delta)
     if not found:
-        reasons = "".join(f"\n  {name}: {reason}" for name, reason in inapplicable.items())
+        reasons = "".join(f"\n  {'; '.join(names)}: {reason}" for reason, names in by_reason(inapplicable).items())
         raise CertificateError(
             f"no bound on {case.rows} rows applies to {type(case.model).__name__}.{reasons}\n{HOW_TO_HELP}"
         )

@@ -57,6 +57,8 @@ def certify(
 
 def show_certificate(console: Console, found: Certificate) -> None:
     """The certificate, every bound, what it assumes, and why the other bounds do not apply."""
+    from fivefold.theory.certificate import by_reason
+
     sure = f"with probability {1 - found.delta:.4g}"
     said = f"Error on new data below {found.bound:.2%} {sure}" if found.bound < 1 else f"No bound below 100 % {sure}"
     kind = "training rows" if found.rows == "training" else "rows that were held out"
@@ -73,6 +75,6 @@ def show_certificate(console: Console, found: Certificate) -> None:
         console.print(Text(f"  {text}"))
     if found.inapplicable:
         console.print(Text("\nBounds that do not apply", style="bold cyan"))
-        for name, reason in found.inapplicable.items():
-            console.print(Text.assemble(f"  {name}: ", (reason, "dim")))
+        for reason, names in by_reason(found.inapplicable).items():
+            console.print(Text.assemble(f"  {'; '.join(names)}: ", (reason, "dim")))
     console.print(Text("\n`fivefold bounds NAME` prints the card of a bound.", style="dim"))
