@@ -7,6 +7,8 @@ from fivefold.theory.bounds import Case as Case
 from fivefold.theory.bounds import NotApplicable as NotApplicable
 from fivefold.theory.bounds import register as register
 from fivefold.theory.bounds import registered_bounds as registered_bounds
+from fivefold.theory.capacity.machine_capacity import machine_capacities as machine_capacities
+from fivefold.theory.capacity.vc_bounds import vc_confidence as vc_confidence
 from fivefold.theory.certificate import Certificate as Certificate
 from fivefold.theory.certificate_series import CertificateSeries as CertificateSeries
 from fivefold.theory.certificate_series import certificates_by_delta as certificates_by_delta
@@ -18,8 +20,6 @@ from fivefold.theory.codes import choose_precision as choose_precision
 from fivefold.theory.codes import describe as describe
 from fivefold.theory.cross_validation_bound import cross_validation_upper as cross_validation_upper
 from fivefold.theory.holdout_bound import certify_holdout as certify_holdout
-from fivefold.theory.margin_bound import machine_capacities as machine_capacities
-from fivefold.theory.margin_bound import vc_confidence as vc_confidence
 from fivefold.theory.occam import occam_prune as occam_prune
 from fivefold.theory.occam import occam_select as occam_select
 from fivefold.theory.occam_boosting import OccamBoostingClassifier as OccamBoostingClassifier

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fivefold.core.types import UserTable, UserTarget
+from fivefold.theory.capacity.margin_dimensions import margin_dimension
+from fivefold.theory.capacity.vc_bounds import vc_confidence
 
 if TYPE_CHECKING:
     from fivefold.svm import SVC
@@ -56,23 +58,6 @@ class MachineCapacity:
         )
 
 
-def vc_confidence(h: float, n: int, delta: float = 0.05) -> float:
-    """What Vapnik's bound adds to the training error, for a VC dimension h and n rows; infinite for h above n.
-
-    Examples
-    --------
-    >>> round(vc_confidence(10, 10_000), 4)
-    0.0951
-    """
-    if n < 1 or not 0 < delta < 1 or h <= 0:
-        raise ValueError(
-            f"a bound needs rows, a positive h, and delta between 0 and 1; got n={n}, h={h}, delta={delta}"
-        )
-    if h > n:
-        return float("inf")
-    return float(np.sqrt((h * (np.log(2 * n / h) + 1) - np.log(delta / 4)) / n))
-
-
 def machine_capacities(
     machines: Sequence[SVC], X: UserTable, y: UserTarget, delta: float = 0.05
 ) -> list[MachineCapacity]:
@@ -85,7 +70,7 @@ def machine_capacities(
         rows = machine._admit(X)
         radius, columns = _radius(machine.model_.kernel, rows)
         norm = float(machine.squared_norm_[0])
-        h = min(np.ceil(radius**2 * norm), columns) + 1.0
+        h = margin_dimension(radius, 1.0 / np.sqrt(norm) if norm > 0 else np.inf, columns)
         settings = machine.get_params()
         changed = {k: v for k, v in settings.items() if v != type(machine)().get_params()[k]}
         found.append(
@@ -94,8 +79,8 @@ def machine_capacities(
                 risk=float(np.mean(machine.predict(X) != labels)),
                 margin=1.0 / np.sqrt(norm) if norm > 0 else float("inf"),
                 radius=radius,
-                dimension=float(h),
-                confidence=vc_confidence(float(h), len(labels), delta),
+                dimension=h,
+                confidence=vc_confidence(h, len(labels), delta),
                 n=len(labels),
                 delta=delta,
             )
