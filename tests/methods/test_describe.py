@@ -1,5 +1,7 @@
 """describe: the length of fitted models, against counts made by hand."""
 
+from dataclasses import replace
+from itertools import product
 from math import lgamma, log, log2
 
 import numpy as np
@@ -12,14 +14,22 @@ from fivefold.ensemble.sparse_terms.term_features import Formulas, Models, Raws,
 from fivefold.information.number_lengths import integer_bits
 from fivefold.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from fivefold.naive_bayes import GaussianNB
-from fivefold.rules import CN2Classifier, IREPClassifier, OccamFormulaClassifier, RuleExtractionClassifier
+from fivefold.rules import (
+    CN2Classifier,
+    Condition,
+    IREPClassifier,
+    OccamFormulaClassifier,
+    Rule,
+    RuleExtractionClassifier,
+    RuleList,
+)
 from fivefold.svm import LinearSVC
 from fivefold.theory import NotApplicable, describe
+from fivefold.theory.codes.descriptions import LANGUAGE_BITS as LANGUAGE
 from fivefold.theory.codes.descriptions import LANGUAGES, ColumnCodes, range_codes
 from fivefold.theory.codes.number_codes import double_bits
+from fivefold.theory.codes.prefix_codes import kraft_sum
 from fivefold.tree import C45Classifier, DecisionTreeClassifier, ExtraTreeClassifier, ID3Classifier, OccamTreeClassifier
-
-LANGUAGE = log2(len(LANGUAGES))
 
 
 def rows(n=200, d=5, seed=0):
@@ -96,6 +106,10 @@ def test_a_smaller_tree_has_a_shorter_description():
     assert bits == sorted(bits) and bits[0] < bits[-1]
     one = DecisionTreeClassifier(random_state=0).fit(X, np.zeros(len(X)))
     assert describe(one).bits == LANGUAGE + 2  # a leaf of one class: the shape, and missing values
+
+
+def test_every_language_has_a_number():
+    assert len(set(LANGUAGES)) == len(LANGUAGES) <= 2**LANGUAGE
 
 
 def test_models_without_a_code_are_refused_in_words():
@@ -223,3 +237,47 @@ def test_sums_of_terms_of_every_kind():
     lending = Models((("tree", DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), "predict", 5.0),))
     with pytest.raises(NotApplicable, match="without Models"):
         describe(SparseLinearClassifier(features=(lending,), bit_price=0.1).fit(X, np.minimum(y, 1)))
+
+
+# Kraft's inequality: what `describe` gives is a prior, also where the order of parts is not counted
+
+
+def test_the_lengths_of_all_linear_rules_sum_to_less_than_one():
+    """B-14, B-29: every rule over three columns with weights of at most two digits."""
+    X, y = rows(d=3)
+    model, grid, lengths = RidgeClassifier().fit(X, np.minimum(y, 1)), np.arange(-3, 4) / 4, list[float]()
+    for w in product(grid, repeat=4):
+        model.coef_, model.intercept_ = np.array([w[:3]]), np.array(w[3:])
+        lengths.append(describe(model).bits)
+    assert 0 < kraft_sum(lengths) < 2**-LANGUAGE
+
+
+def test_the_lengths_of_many_lists_of_rules_sum_to_less_than_one():
+    """B-14: every list of at most two rules, each with at most two conditions on two columns."""
+    X, y = rows(d=2)
+    model = IREPClassifier(random_state=0).fit(X, np.minimum(y, 1))
+    a, b = ([Condition(j, high=t, missing=False) for t in (1.0, 2.0)] + [Condition(j, low=1.0)] for j in (0, 1))
+    bodies = [(), *((c,) for c in a + b), *product(a, b)]
+    one = [Rule(body, label) for body in bodies for label in (0, 1)]
+    lengths = []
+    for rules in [(), *((r,) for r in one), *product(one, repeat=2)]:
+        model.model_ = RuleList(rules, Rule((), 0), model.model_.schema)
+        lengths.append(describe(model).bits)
+    assert 0 < kraft_sum(lengths) < 2**-LANGUAGE
+
+
+def test_the_lengths_of_many_trees_sum_to_less_than_one():
+    """B-14, B-28: every tree of at most two tests with thresholds among four numbers."""
+    X, y = rows(d=2)
+    model = OccamTreeClassifier(max_depth=1).fit(X, np.minimum(y, 1))
+    tests, leaves = [(j, a) for j in (0, 1) for a in (0.5, 1.0, 2.0, 10.0)], [(-1, np.nan, 0), (-1, np.nan, 1)]
+    stumps = [((j, a, 0), yes, no) for j, a in tests for yes in leaves for no in leaves]
+    trees = [(leaf,) for leaf in leaves] + stumps
+    trees += [((j, a, 0), *stump, leaf) for j, a in tests for stump in stumps for leaf in leaves]
+    trees += [((j, a, 0), leaf, *stump) for j, a in tests for stump in stumps for leaf in leaves]
+    lengths = []
+    for tree in trees:
+        feature, threshold = np.array([t[0] for t in tree]), np.array([t[1] for t in tree])
+        model.model_ = replace(model.model_, feature=feature, threshold=threshold)
+        lengths.append(describe(model).bits)
+    assert 0 < kraft_sum(lengths) < 2**-LANGUAGE

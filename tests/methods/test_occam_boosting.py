@@ -10,7 +10,7 @@ from fivefold.ensemble import AdaBoostClassifier
 from fivefold.information.number_lengths import fraction_bits, integer_bits
 from fivefold.information.occam_bounds import tight_bound
 from fivefold.theory import OccamBoostingClassifier, certify, describe
-from fivefold.theory.codes.descriptions import LANGUAGES
+from fivefold.theory.codes.descriptions import LANGUAGE_BITS
 from fivefold.theory.codes.number_codes import double_bits
 from fivefold.theory.occam.stump_votes import shortest_number
 
@@ -114,7 +114,7 @@ def test_the_guarantee_is_the_tight_bound_and_certify_finds_the_same_length():
     X, y = CANCER
     model = OccamBoostingClassifier().fit(X, y)
     assert model.guarantee().bound == pytest.approx(float(tight_bound(model.errors_, model.bits_, len(y), 0.05)))
-    assert describe(model).bits == pytest.approx(model.bits_ + log2(len(LANGUAGES)))
+    assert describe(model).bits == pytest.approx(model.bits_ + LANGUAGE_BITS)
     found = certify(model, X, y, rows="training")
     assert found.parts["Occam, binomial form"] <= found.parts["Occam, KL form"] <= found.parts["Occam, relative"]
     assert found.parts["Occam, relative"] <= model.guarantee().bound + 0.02 < 0.3

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
+from fivefold.ensemble import AdaBoostClassifier
 from fivefold.information.occam_bounds import CRITERIA
 from fivefold.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
-from fivefold.rules import IREPClassifier
+from fivefold.naive_bayes import GaussianNB
+from fivefold.rules import CN2Classifier, OccamFormulaClassifier, RIPPERClassifier, RuleExtractionClassifier
 from fivefold.svm import LinearSVC
 from fivefold.theory import NotApplicable, choose_precision, describe
 from fivefold.theory.codes.number_codes import RangeCode
 from fivefold.theory.codes.precision import Spellings, shorten_parameters
-from fivefold.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from fivefold.tree import C45Classifier, CARTClassifier, DecisionTreeClassifier, ExtraTreeClassifier
 
 
 def rows(n=300, d=6, seed=0):
@@ -22,6 +24,12 @@ def rows(n=300, d=6, seed=0):
 MODELS = {
     "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
     "random tree": ExtraTreeClassifier(max_depth=4, random_state=0),
+    "C4.5": C45Classifier(),
+    "three branches": CARTClassifier(thresholds=2, max_depth=3),
+    "rules": RIPPERClassifier(random_state=0),
+    "rules that vote": CN2Classifier(mode="unordered", beam_width=2),
+    "rules of a tree": RuleExtractionClassifier(),
+    "formula": OccamFormulaClassifier(price=0.05, max_formulas=500, beam=2),
     "logistic": LogisticRegression(C=0.1),
     "perceptron": Perceptron(random_state=0),
     "support vectors": LinearSVC(random_state=0),
@@ -113,7 +121,9 @@ def test_bad_input_is_refused_in_words(change, problem):
         choose_precision(model, X, **{"y": y, **change})
 
 
-def test_rules_are_not_rounded_here():
+def test_models_without_a_code_are_refused():
     X, y = rows()
-    with pytest.raises(NotApplicable, match="binary trees and linear classifiers"):
-        choose_precision(IREPClassifier(random_state=0).fit(X, y), X, y)
+    with pytest.raises(NotApplicable, match="GaussianNB has no code length"):
+        choose_precision(GaussianNB().fit(X, y), X, y)
+    with pytest.raises(NotApplicable, match="AdaBoostClassifier has no numbers that are rounded"):
+        choose_precision(AdaBoostClassifier(n_estimators=2, random_state=0).fit(X, y), X, y)

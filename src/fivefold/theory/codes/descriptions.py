@@ -36,7 +36,7 @@ LANGUAGES = (
     "weighted vote",
     "vote of stumps",
 )  # a model says first in which of them it is written, so that one prior holds for all of them
-LANGUAGE_BITS = log2(len(LANGUAGES))
+LANGUAGE_BITS = 4  # there is room for 16 languages, so that lengths stay when one is added
 SCHEMA_KNOWN = "columns, their categories and the classes are known before the data are seen"
 RANGES_KNOWN = "the ranges of the columns are known before the data are seen, or come from other rows"
 
@@ -85,8 +85,8 @@ def describe(model: Any, ranges: ArrayLike | None = None) -> Description:
     >>> from fivefold.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> print(describe(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)))
-    55.8 bits: binary decision tree
-      language        3.2
+    56.6 bits: binary decision tree
+      language        4.0
       shape           5.0
       columns         4.0
       thresholds      35.9

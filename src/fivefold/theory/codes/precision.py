@@ -15,26 +15,19 @@ McAllester (2009), Case Studies in Machine Learning; Rissanen (1978); Hinton & v
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
-from math import log2
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, Vector
-from fivefold.information.number_lengths import MAX_DIGITS, list_bits
+from fivefold.core.types import Table, Target, UserTable, UserTarget, Vector
+from fivefold.information.number_lengths import MAX_DIGITS
 from fivefold.information.occam_bounds import CRITERIA, PRICE_PER_BIT
-from fivefold.linear_model.base import LinearClassifier
-from fivefold.linear_model.online.base import OnlineClassifier
-from fivefold.svm.linear_svm import LinearSVC
 from fivefold.theory.bounds import NotApplicable
-from fivefold.theory.codes.descriptions import LANGUAGE_BITS, ColumnCodes, Description, describe
-from fivefold.theory.codes.linear_codes import CODE_BITS, shared_exponent, surfaces, weight_range
-from fivefold.theory.codes.number_codes import RangeCode, double_bits, signed_integer_bits
-from fivefold.tree.shared.single_column_trees import BaseTreeClassifier
+from fivefold.theory.codes.descriptions import Description, describe
+from fivefold.theory.codes.number_codes import RangeCode, double_bits
 
 MAX_SHORT_DIGITS = 20  # binary digits tried below full precision: a millionth of the range
 MAX_DECIMALS = 17  # significant digits that tell all doubles apart
@@ -123,9 +116,9 @@ def shorten_parameters(
     for _ in range(MAX_PASSES):
         before = len(history)
         for i, spelling in enumerate(spellings):
-            tried = np.array([_exchanged(bits, i, b) for b in spelling.bits])
+            tried = np.array([exchanged(bits, i, b) for b in spelling.bits])
             lengths = np.array(
-                [length(_exchanged(values, i, v), b) for v, b in zip(spelling.values, tried, strict=True)]
+                [length(exchanged(values, i, v), b) for v, b in zip(spelling.values, tried, strict=True)]
             )
             costs = objective(mistakes(values, i, spelling.values), lengths)
             best = int(np.argmin(costs))
@@ -147,7 +140,7 @@ def choose_precision(
     price: float = PRICE_PER_BIT,
     ranges: ArrayLike | None = None,
 ) -> ShortModel:
-    """A copy of a fitted tree or linear classifier whose numbers have the digits that the bound pays for.
+    """A copy of a fitted tree, rule or linear classifier whose numbers have the digits that the bound pays for.
 
     Parameters
     ----------
@@ -167,7 +160,7 @@ def choose_precision(
     >>> model = LogisticRegression().fit(X, y == 0)
     >>> short = choose_precision(model, X, y == 0)
     >>> round(describe(model).bits), round(short.description.bits), short.mistakes
-    (340, 23, 0.0)
+    (341, 23, 0.0)
     """
     if not 0 < delta < 1:
         raise ValueError(f"delta lies between 0 and 1, such as 0.05; got {delta}")
@@ -184,92 +177,22 @@ def choose_precision(
     def objective(mistakes: Any, bits: Any) -> Any:
         return bound(mistakes, bits, n, delta, price)
 
-    short, history = _shortened(model, Z, np.searchsorted(model.classes_, labels), objective, ranges)
+    short, history = shortened(model, Z, np.searchsorted(model.classes_, labels), objective, ranges)
     wrong, told = float((short.predict(X) != labels).sum()), describe(short, ranges)
     return ShortModel(short, told, wrong, float(objective(wrong, told.bits)), history or (objective(wrong, full.bits),))
 
 
 @singledispatch
-def _shortened(
+def shortened(
     model: Any, X: Table, y: Target, objective: Objective, ranges: ArrayLike | None
 ) -> tuple[Any, tuple[float, ...]]:
     """A copy of the model with short numbers, and the history of the objective."""
     raise NotApplicable(
-        f"{type(model).__name__} has no numbers that are rounded here: binary trees and linear classifiers have"
+        f"{type(model).__name__} has no numbers that are rounded here; trees, rules, formulas and linear classifiers do"
     )
 
 
-@_shortened.register
-def _(
-    model: BaseTreeClassifier, X: Table, y: Target, objective: Objective, ranges: ArrayLike | None
-) -> tuple[Any, tuple[float, ...]]:
-    codes, held = ColumnCodes.of(model, ranges), model.model_
-    tree, label = held.tree, held.value.argmax(axis=1)
-    cuts = np.flatnonzero((tree.feature >= 0) & ~np.isnan(tree.threshold))
-    spellings = [_threshold_spellings(codes, int(tree.feature[t]), float(tree.threshold[t])) for t in cuts]
-    fixed = describe(model, ranges).bits - describe(model, ranges).parts.get("thresholds", 0.0) + (ranges is not None)
-
-    def with_thresholds(values: Vector) -> Any:
-        threshold = tree.threshold.copy()
-        threshold[cuts] = values
-        return replace(tree, threshold=threshold)
-
-    def mistakes(values: Vector, i: int, tried: Vector) -> Vector:
-        leaves = (with_thresholds(_exchanged(values, i, v)).apply(X) for v in tried)
-        return np.array([float((label[leaf] != y).sum()) for leaf in leaves])
-
-    found = shorten_parameters(spellings, mistakes, objective, lambda values, bits: fixed + float(bits.sum()))
-    short = deepcopy(model)
-    short.model_ = replace(held, tree=with_thresholds(found.values))
-    return short, found.history
-
-
-@_shortened.register(LinearClassifier)
-@_shortened.register(OnlineClassifier)
-@_shortened.register(LinearSVC)
-def _(model: Any, X: Table, y: Target, objective: Objective, ranges: ArrayLike | None) -> tuple[Any, tuple[float, ...]]:
-    coef, constant = surfaces(model)
-    K, d = coef.shape
-    e, used = shared_exponent([*coef.ravel(), *constant]), coef != 0
-    output, column = np.nonzero(used)
-    outputs, columns = np.append(output, np.arange(K)), np.append(column, np.full(K, d))  # constants stand last
-    start = np.concatenate([coef[used], constant]).astype(np.float64)
-    A = np.column_stack([X.toarray() if hasattr(X, "toarray") else X, np.ones(X.shape[0])])
-    fixed = LANGUAGE_BITS + CODE_BITS + signed_integer_bits(e)
-
-    def weights(values: Vector) -> Array:
-        W = np.zeros((K, d + 1))
-        W[outputs, columns] = values
-        return W
-
-    def mistakes(values: Vector, i: int, tried: Vector) -> Vector:
-        S = A @ weights(_exchanged(values, i, 0.0)).T
-        wrong = np.empty(len(tried))
-        for k, v in enumerate(tried):
-            T = S.copy()
-            T[:, outputs[i]] += v * A[:, columns[i]]
-            wrong[k] = ((T[:, 0] > 0).astype(int) != y).sum() if K == 1 else (T.argmax(axis=1) != y).sum()
-        return wrong
-
-    def length(values: Vector, bits: Vector) -> float:
-        listed = (values != 0) | (columns == d)
-        counts = np.bincount(outputs[listed], minlength=K).tolist()
-        return fixed + float(bits[listed].sum()) + sum(list_bits(0.0, (k - 1) * log2(d), k) for k in counts)
-
-    found = shorten_parameters([Spellings.within(weight_range(e), w) for w in start], mistakes, objective, length)
-    short, W = deepcopy(model), weights(found.values).astype(coef.dtype)
-    short.coef_ = W[:, :d].reshape(np.shape(model.coef_))
-    if np.ndim(model.intercept_):  # else there is none
-        short.intercept_ = W[:, d]
-    return short, found.history
-
-
-def _threshold_spellings(codes: ColumnCodes, column: int, value: float) -> Spellings:
-    code = codes.ranges[column] if codes.ranges is not None else None
-    return Spellings.decimal(value) if code is None else Spellings.within(code, value)
-
-
-def _exchanged(values: Vector, i: int, value: float) -> Vector:
+def exchanged(values: Vector, i: int, value: float) -> Vector:
     """The values with another one at i."""
     out = values.copy()
     out[i] = value
