@@ -19,7 +19,9 @@ from fivefold.theory.codes import Description as Description
 from fivefold.theory.codes import choose_precision as choose_precision
 from fivefold.theory.codes import describe as describe
 from fivefold.theory.cross_validation_bound import cross_validation_upper as cross_validation_upper
+from fivefold.theory.gibbs_classifier import GibbsClassifier as GibbsClassifier
 from fivefold.theory.holdout_bound import certify_holdout as certify_holdout
+from fivefold.theory.majority_vote import MajorityVoteClassifier as MajorityVoteClassifier
 from fivefold.theory.occam import occam_prune as occam_prune
 from fivefold.theory.occam import occam_select as occam_select
 from fivefold.theory.occam_boosting import OccamBoostingClassifier as OccamBoostingClassifier

@@ -24,7 +24,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Range
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.types import Array, Codes, Indices, Table, Target, UserTable, UserWeights, Weights
+from fivefold.core.types import Array, Codes, Indices, Mask, Table, Target, UserTable, UserWeights, Weights
 from fivefold.spatial.row_order import content_order
 
 MAX_INTEGER_WEIGHT = 2**26  # total weight up to which integer weights are drawn unit by unit
@@ -102,6 +102,19 @@ class Bag:
             ends = np.cumsum(self.units)
             place = np.searchsorted(ends, rng.random(count) * ends[-1], side="right").clip(max=n - 1)
         return self._by_row(np.bincount(place, minlength=n))
+
+    def unit_rows(self) -> Indices:
+        """The row of each unit, along the order: rows repeated by their integer weights; else the rows."""
+        if self.units is None or self.units.dtype.kind == "f":
+            return self.order
+        return np.repeat(self.order, self.units.astype(np.int64))
+
+    def unseen_units(self, count: int, seed: int) -> Mask:
+        """Which units `draw_with_replacement` leaves out: of a row of weight two it may be one."""
+        if self.units is not None and self.units.dtype.kind == "f":
+            return np.asarray(self.draw_with_replacement(count, seed)[self.order] == 0)
+        drawn = np.random.default_rng(seed).integers(self.size, size=count)
+        return np.asarray(np.bincount(drawn, minlength=self.size) == 0)
 
     def draw_without_replacement(self, count: int, seed: int) -> Indices:
         """How often each row is drawn (n,), without replacement: at most as often as its integer weight."""

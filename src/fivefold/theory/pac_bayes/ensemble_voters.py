@@ -64,7 +64,7 @@ def _forest(model: Any, X: Table, codes: Codes) -> Voters:
             "with class_weight the labels decide which rows are drawn, so the rows left out are no fair test. Take "
             'None or "balanced_subsample"'
         )
-    _check_rows(name, forest.draws.bag, X, codes)
+    check_rows(name, forest.draws.bag, X, codes)
     values, T = model._values(forest), len(forest.trees)
     unseen = np.column_stack([forest.draws.of(t) == 0 for t in range(T)])
     losses = np.column_stack([1 - values[forest.trees.leaves(X, t), codes] for t in range(T)])
@@ -74,7 +74,7 @@ def _forest(model: Any, X: Table, codes: Codes) -> Voters:
 @find_voters.register(BaggingClassifier)
 def _bagging(model: Any, X: Table, codes: Codes) -> Voters:
     bagged = model.model_
-    _check_rows(type(model).__name__, bagged.bag, X, codes)
+    check_rows(type(model).__name__, bagged.bag, X, codes)
     T = len(bagged.estimators)
     unseen = np.column_stack([bagged.drawn(t) == 0 for t in range(T)])
     if not unseen.any(axis=0).all():
@@ -88,7 +88,7 @@ def _share_of_true_class(model: Any, member: Any, X: Table, codes: Codes) -> Mat
     return np.asarray(model._answer(member, X))[np.arange(len(codes)), codes]
 
 
-def _check_rows(name: str, bag: Bag, X: Table, codes: Codes) -> None:
+def check_rows(name: str, bag: Bag, X: Table, codes: Codes) -> None:
     """Samples are known by position: the rows must be those of fit, in their order, and unweighted."""
     if bag.units is not None:
         raise NotApplicable(f"{name} was fitted with weights, which decide which rows are drawn. Fit it without")

@@ -23,11 +23,12 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from scipy.sparse import issparse
 
-from fivefold.core.types import Codes, Matrix, Table, Vector
+from fivefold.core.types import Codes, Doubles, Matrix, Table, Vector
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.linear_model.base import LinearClassifier
 from fivefold.linear_model.online.base import OnlineClassifier
 from fivefold.svm import LinearSVC
+from fivefold.svm.support.expansion import SupportExpansion
 from fivefold.svm.support_vector_classifier import KernelClassifier
 from fivefold.theory.bounds import NotApplicable
 from fivefold.theory.pac_bayes.linear_posteriors import GaussianLinearPosterior, probit_loss, signs
@@ -116,6 +117,19 @@ class KernelRules:
         return replace(self, factor=self.factor * factor)
 
 
+@dataclass(frozen=True)
+class MachineMargins:
+    """h(x) / (|mu| sqrt(k(x, x) + 1)) of a kernel machine."""
+
+    machine: SupportExpansion
+    weights: Doubles
+    norm: float
+
+    def __call__(self, X: Table) -> Vector:
+        answers = self.machine.outputs(X, self.weights)[:, 0] / np.sqrt(self.machine.kernel.diagonal(X) + 1)
+        return np.asarray(answers / self.norm if self.norm > 0 else answers)
+
+
 @singledispatch
 def gibbs_posterior(model: Any) -> RulePosterior:
     """The posterior over rules that a fitted classifier is the centre of.
@@ -169,11 +183,6 @@ def _kernel(model: Any) -> RulePosterior:  # SVC and NuSVC
             'gamma="scale" takes the kernel from the training rows, and the prior would know them. Give gamma as a '
             'number that was chosen before, or gamma="auto"'
         )
-    machine, weights = model.model_, model._pair_weights()
+    machine = model.model_
     norm = float(np.sqrt(machine.squared_norm[0] + machine.intercept[0] ** 2))
-
-    def margins(X: Table) -> Vector:
-        answers = machine.outputs(X, weights)[:, 0] / np.sqrt(kernel.diagonal(X) + 1)
-        return np.asarray(answers / norm if norm > 0 else answers)
-
-    return KernelRules(norm, margins)
+    return KernelRules(norm, MachineMargins(machine, model._pair_weights(), norm))
