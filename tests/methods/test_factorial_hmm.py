@@ -10,7 +10,8 @@ from scipy.stats import multivariate_normal
 
 from fivefold.inference.em import em
 from fivefold.sequence import FactorialHMM
-from fivefold.sequence.structured_states.factorial_states import FactorialStates, SequenceRows
+from fivefold.sequence.structured_states.factorial_states import FactorialStates
+from fivefold.sequence.structured_states.sequence_em import SequenceTable
 
 
 def states(M=2, K=2, d=2, seed=0):
@@ -43,9 +44,9 @@ def enumerated(model, Y):
 
 def test_the_product_of_the_chains_agrees_with_enumeration():
     model = states()
-    _, Y = model.sample(4, np.random.RandomState(0))
+    Y, _ = model.sample(4, np.random.RandomState(0))
     total, paths = enumerated(model, Y)
-    rows = SequenceRows(Y, np.array([0, 4]))
+    rows = SequenceTable(Y, np.array([0, 4]))
     found = model.posterior(rows)
     np.testing.assert_allclose(found.value, logsumexp(total), rtol=1e-11)
     p = np.exp(total - logsumexp(total))
@@ -60,8 +61,8 @@ def test_the_product_of_the_chains_agrees_with_enumeration():
 
 def test_the_mean_field_is_a_lower_bound_that_touches_where_chains_do_not_meet():
     model = states()
-    _, Y = model.sample(60, np.random.RandomState(1))
-    rows = SequenceRows(Y, np.array([0, 25, 60]))
+    Y, _ = model.sample(60, np.random.RandomState(1))
+    rows = SequenceTable(Y, np.array([0, 25, 60]))
     exact, bound = model.posterior(rows), replace(model, exact=False).posterior(rows)
     assert exact.value - 12 < bound.value <= exact.value
     apart = replace(model, means=np.array([[[3.0, 0], [-3, 0]], [[0, 2], [0, -2]]]), covariance=np.eye(2))
@@ -78,9 +79,9 @@ def test_the_mean_field_is_a_lower_bound_that_touches_where_chains_do_not_meet()
 @pytest.mark.parametrize("shift", [0.0, 1e8])
 def test_em_never_falls(exact, shift):
     truth = states(M=3, seed=1)
-    _, Y = truth.sample(80, np.random.RandomState(2))
+    Y, _ = truth.sample(80, np.random.RandomState(2))
     start = replace(states(M=3, seed=2), centre=Y.mean(axis=0) + shift, exact=exact)
-    rows = SequenceRows(Y + shift, np.array([0, 30, 80]))
+    rows = SequenceTable(Y + shift, np.array([0, 30, 80]))
     fit = em(start, rows, np.ones(80), tol=0.0, max_iter=15)
     gains = np.diff(fit.history)
     # Sweeps of the mean field end when they gain little: that much a step may lose.
@@ -95,7 +96,7 @@ def test_contributions_are_found():
         centre=np.zeros(1),
         covariance=np.array([[0.05]]),
     )
-    hidden, Y = truth.sample(600, np.random.RandomState(0))
+    Y, hidden = truth.sample(600, np.random.RandomState(0))
     model = FactorialHMM(random_state=0, tol=1e-6).fit(Y)
     sizes = np.ptp(model.means_, axis=1).ravel()
     np.testing.assert_allclose(np.sort(sizes), [2, 5], atol=0.1)
@@ -103,7 +104,7 @@ def test_contributions_are_found():
     for m, size in enumerate(sizes):
         agreement = np.mean(found[:, m] == hidden[:, int(abs(size - 2) < 1)])
         assert max(agreement, 1 - agreement) > 0.98
-    assert model.score(Y) >= truth.posterior(SequenceRows(Y, np.array([0, 600]))).value
+    assert model.score(Y) >= truth.posterior(SequenceTable(Y, np.array([0, 600]))).value
     drawn, chains = model.sample(7)
     assert drawn.shape == (7, 1) and chains.shape == (7, 2)
 

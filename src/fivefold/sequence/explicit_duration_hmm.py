@@ -11,38 +11,30 @@ Ferguson (1980); Yu (2010), Hidden semi-Markov models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.sequences import admit_sequences
-from fivefold.core.admission.takes import Takes
-from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
-from fivefold.core.estimators import params
 from fivefold.core.estimators.base import DensityEstimator, learned
-from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
-from fivefold.core.random_state import check_random_state
+from fivefold.core.estimators.params import Count
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Doubles, Matrix, Rng, UserTable, UserTarget, Vector
 from fivefold.distributions.family import GroupWeights
 from fivefold.distributions.gaussian import Diagonal, Full, Gaussian, Spherical, Tied
 from fivefold.inference.chains.forward_backward import forward_backward, forward_filter
-from fivefold.inference.em import best_em
-from fivefold.sequence.structured_states.explicit_durations import SemiMarkovModel, SequenceTable
+from fivefold.sequence.structured_states.explicit_durations import SemiMarkovModel
+from fivefold.sequence.structured_states.sequence_em import SequenceEM, SequenceTable, UserLengths
 from fivefold.spatial.centres.lloyd import alternate_updates
 from fivefold.spatial.centres.seeding import plusplus_seeds
 from fivefold.spatial.points import Points
 
 COVARIANCES = {"spherical": Spherical(), "diag": Diagonal(), "full": Full(), "tied": Tied()}
 KMEANS_TOL, KMEANS_MAX_ITER = 1e-4, 100  # of the clusters that EM starts from
-UserLengths = Sequence[int] | None
 
 
-class ExplicitDurationHMM(DensityEstimator):
+class ExplicitDurationHMM(SequenceEM, DensityEstimator):
     """Hidden Markov model of Gaussian states with durations of any distribution.
 
     Parameters
@@ -53,16 +45,6 @@ class ExplicitDurationHMM(DensityEstimator):
         longest duration of a state, in steps.
     covariance_type
         covariances of the states: a number, a diagonal or a matrix each, or one matrix for all (tied).
-    reg_covar
-        added to every variance.
-    tol
-        stop when a step gains less than this per row.
-    max_iter
-        steps of EM, at most.
-    n_init
-        runs from different starts, of which the one with the highest likelihood is kept.
-    random_state
-        seed of the starts and of samples.
 
     Attributes
     ----------
@@ -74,12 +56,6 @@ class ExplicitDurationHMM(DensityEstimator):
         probability of lasting 1, 2, ... steps (K, max_duration).
     means_, covars_
         mean and covariance of each state.
-    log_likelihoods_
-        log-likelihood before each step.
-    n_iter_
-        number of steps.
-    converged_
-        whether the last step gained less than tol per row.
 
     Examples
     --------
@@ -97,13 +73,7 @@ class ExplicitDurationHMM(DensityEstimator):
     max_duration: Count = 10
     _: KW_ONLY
     covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
-    reg_covar: NonNegative = 1e-6
-    tol: NonNegative = 1e-3
-    max_iter: Index = 100
-    n_init: Count = 1
-    random_state: Seed = None
 
-    takes = Takes(sequence=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Sequences of regimes that last a typical time, such as phases of a machine or of sleep. Not for durations "
@@ -121,21 +91,6 @@ class ExplicitDurationHMM(DensityEstimator):
 
     startprob_, transmat_, durations_ = learned("start"), learned("transition"), learned("duration")
     means_, covars_ = learned("members.mean"), learned("members.covariance.matrix")
-
-    @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget = None, *, lengths: UserLengths = None) -> Self:
-        """Learn from the rows of X: one sequence, or several of these lengths."""
-        params.check_params(self)
-        self._forget()
-        rows = self._rows(X, lengths, fitting=True)
-        if self.n_components > len(rows.X):
-            raise ValueError(
-                f"{type(self).__name__}: n_components={self.n_components} but X has only {len(rows.X)} rows "
-                f"(n_samples={len(rows.X)}); ask for fewer states"
-            )
-        with interruptible_fit(self):
-            self._learn(rows)
-        return self
 
     def predict(self, X: UserTable, lengths: UserLengths = None) -> Codes:
         """The state of each row on the best path."""
@@ -155,37 +110,13 @@ class ExplicitDurationHMM(DensityEstimator):
         """log p of all rows."""
         return float(np.asarray(self.score_samples(X, lengths)).sum())
 
-    def sample(self, n_samples: int = 1) -> tuple[Matrix, Codes]:
-        """Rows of one sequence, and their states."""
-        if n_samples < 1:
-            raise ValueError(f"{type(self).__name__}: n_samples must be 1 or more; got {n_samples}")
-        return self.model_.sample(n_samples, check_random_state(self.random_state))
-
-    def _rows(self, X: UserTable, lengths: UserLengths = None, fitting: bool = False) -> SequenceTable:
-        if not fitting:
-            check_is_fitted(self)
-        table, offsets = admit_sequences(self, X, lengths, fitting=fitting)
-        return SequenceTable(np.ascontiguousarray(table, dtype=np.float64), offsets, table.dtype)
-
-    def _learn(self, rows: SequenceTable) -> None:
-        rng = check_random_state(self.random_state)
-        with fit_steps(self, "step", self.n_init * max(self.max_iter, 1), rows.X) as monitor:
-            fit = best_em(
-                self._starts(rows, rng),
-                rows,
-                np.ones(len(rows.X)),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                monitor=monitor,
-            )
-        self.model_ = fit.model
-        self.log_likelihoods_, self.n_iter_ = list(fit.history), len(fit.history)
-        self.converged_ = fit.reason == "converged"
-        if fit.reason == "interrupted":
-            warn_kept_best(self, self.n_iter_, "step")
-
     def _starts(self, rows: SequenceTable, rng: Rng) -> Iterator[SemiMarkovModel]:
         K, D = self.n_components, self.max_duration
+        if len(rows.X) < K:
+            raise ValueError(
+                f"{type(self).__name__}: n_components={K} but X has only {len(rows.X)} rows (n_samples={len(rows.X)}); "
+                "ask for fewer states"
+            )
         family = Gaussian(COVARIANCES[self.covariance_type], self.reg_covar)
         w = np.ones(len(rows.X))
         points = Points.of(rows.X, w)

@@ -10,32 +10,24 @@ Ghahramani & Jordan (1997).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
-from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.sequences import admit_sequences
-from fivefold.core.admission.takes import Takes
-from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
-from fivefold.core.estimators import params
 from fivefold.core.estimators.base import Transformer, learned
-from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
-from fivefold.core.random_state import check_random_state
+from fivefold.core.estimators.params import Count, Index, Range
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Matrix, Rng, UserTable, UserTarget
-from fivefold.inference.em import best_em
-from fivefold.sequence.structured_states.factorial_states import FactorialStates, SequenceRows
+from fivefold.sequence.structured_states.factorial_states import FactorialStates
+from fivefold.sequence.structured_states.sequence_em import SequenceEM, SequenceTable, UserLengths
 
 MAX_EXACT_STATES = 64  # of the product of the chains: with more, `auto` takes the mean field
 STAY = 0.8  # probability that a state stays, at the start
-UserLengths = Sequence[int] | None
 
 
-class FactorialHMM(Transformer):
+class FactorialHMM(SequenceEM, Transformer):
     """Factorial hidden Markov model: several chains of states that add up to what is seen.
 
     Parameters
@@ -47,16 +39,6 @@ class FactorialHMM(Transformer):
     inference
         exact, over the product of the chains; variational, each chain in the mean of the others; auto: exact while the
         product has at most 64 states.
-    reg_covar
-        added to every variance of the noise.
-    tol
-        stop when a step gains less than this per row.
-    max_iter
-        steps of EM, at most.
-    n_init
-        runs from different starts, of which the one with the highest value is kept.
-    random_state
-        seed of the starts and of samples.
 
     Attributes
     ----------
@@ -70,12 +52,6 @@ class FactorialHMM(Transformer):
         what is added to all rows (d,).
     covariance_
         covariance of the noise (d, d).
-    log_likelihoods_
-        log-likelihood, or its lower bound, before each step.
-    n_iter_
-        number of steps.
-    converged_
-        whether the last step gained less than tol per row.
 
     Examples
     --------
@@ -92,13 +68,9 @@ class FactorialHMM(Transformer):
     n_states: Annotated[int, Range(2)] = 2
     _: KW_ONLY
     inference: Literal["auto", "exact", "variational"] = "auto"
-    reg_covar: NonNegative = 1e-6
-    tol: NonNegative = 1e-3
     max_iter: Index = 50
     n_init: Count = 3
-    random_state: Seed = None
 
-    takes = Takes(sequence=True)
     card = Card(
         applications=("clustering", "density estimation", "denoising"),
         use="Sequences whose level is a sum of parts that change independently, such as appliances on one meter. Not "
@@ -121,24 +93,11 @@ class FactorialHMM(Transformer):
     def _n_features_out(self) -> int:
         return int(self.model_.starts.size)
 
-    @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget = None, *, lengths: UserLengths = None) -> Self:
-        """Learn from the rows of X: one sequence, or several of these lengths."""
-        params.check_params(self)
-        self._forget()
-        rows = self._rows(X, lengths, fitting=True)
-        exact = self.inference == "exact" or (
-            self.inference == "auto" and self.n_states**self.n_chains <= MAX_EXACT_STATES
-        )
-        with interruptible_fit(self):
-            self._learn(rows, exact)
-        return self
-
     def transform(self, X: UserTable) -> Matrix:
         """Probabilities of the states, chain after chain (n, M K)."""
         rows = self._rows(X)
         found = self.model_.posterior(rows)
-        return found.marginals.reshape(len(rows.Y), -1).astype(rows.dtype, copy=False)
+        return found.marginals.reshape(len(rows.X), -1).astype(rows.dtype, copy=False)
 
     def decode(self, X: UserTable, lengths: UserLengths = None) -> Codes:
         """The state of every chain (n, M): of the best joint path, or with mean fields the likeliest of each chain."""
@@ -148,39 +107,11 @@ class FactorialHMM(Transformer):
         """log p of all rows, or its lower bound."""
         return self.model_.posterior(self._rows(X, lengths)).value
 
-    def sample(self, n_samples: int = 1) -> tuple[Matrix, Codes]:
-        """Rows (n, d) of one sequence, and the states of the chains (n, M)."""
-        if n_samples < 1:
-            raise ValueError(f"{type(self).__name__}: n_samples must be 1 or more; got {n_samples}")
-        states, Y = self.model_.sample(n_samples, check_random_state(self.random_state))
-        return Y, states
-
-    def _rows(self, X: UserTable, lengths: UserLengths = None, fitting: bool = False) -> SequenceRows:
-        if not fitting:
-            check_is_fitted(self)
-        table, offsets = admit_sequences(self, X, lengths, fitting=fitting)
-        return SequenceRows(np.ascontiguousarray(table, dtype=np.float64), offsets, table.dtype)
-
-    def _learn(self, rows: SequenceRows, exact: bool) -> None:
-        rng = check_random_state(self.random_state)
-        with fit_steps(self, "step", self.n_init * max(self.max_iter, 1), rows.Y) as monitor:
-            fit = best_em(
-                self._starts(rows, exact, rng),
-                rows,
-                np.ones(len(rows.Y)),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                monitor=monitor,
-            )
-        self.model_ = fit.model
-        self.log_likelihoods_, self.n_iter_ = list(fit.history), len(fit.history)
-        self.converged_ = fit.reason == "converged"
-        if fit.reason == "interrupted":
-            warn_kept_best(self, self.n_iter_, "step")
-
-    def _starts(self, rows: SequenceRows, exact: bool, rng: Rng) -> Iterator[FactorialStates]:
-        M, K, d = self.n_chains, self.n_states, rows.Y.shape[1]
-        centre, spread = rows.Y.mean(axis=0), rows.Y.std(axis=0)
+    def _starts(self, rows: SequenceTable, rng: Rng) -> Iterator[FactorialStates]:
+        small = self.n_states**self.n_chains <= MAX_EXACT_STATES
+        exact = self.inference == "exact" or (self.inference == "auto" and small)
+        M, K, d = self.n_chains, self.n_states, rows.X.shape[1]
+        centre, spread = rows.X.mean(axis=0), rows.X.std(axis=0)
         step = STAY * np.eye(K) + (1 - STAY) / K
         for _ in range(self.n_init):
             yield FactorialStates(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -110,24 +110,26 @@ class LoopyBeliefs:
         return float(self._graph.log_score(states))
 
 
+class PropagationOptions(TypedDict, total=False):
+    """How messages are sent; the defaults are those of `propagate`."""
+
+    maximum: bool  # look for the most probable states in place of marginals
+    schedule: Schedule  # order of messages
+    damping: float  # share of the old message that stays in the new one
+    tol: float  # stop when no message changes by more
+    max_passes: int
+    division: bool  # divide beliefs by messages, which gives the same messages
+    logs: bool | None  # marginals from logs; None: where plain numbers may underflow
+    seed: int  # of the order "random"
+
+
 def loopy_propagation(
     factors: Sequence[Factor],
     cards: Sequence[int],
     evidence: Mapping[int, int] | None = None,
-    *,
-    maximum: bool = False,
-    schedule: Schedule = "flooding",
-    damping: float = 0.0,
-    tol: float = 1e-8,
-    max_passes: int = 500,
-    division: bool = False,
-    logs: bool | None = None,
-    seed: int = 0,
+    **options: Unpack[PropagationOptions],
 ) -> LoopyBeliefs:
-    """Beliefs of all variables by messages; `maximum` looks for the most probable states in place of marginals.
-
-    `logs` computes marginals from logs, by default where plain numbers may underflow. `division` divides beliefs by
-    messages, which gives the same messages.
+    """Beliefs of all variables by messages, or their most probable states; options are those of `PropagationOptions`.
 
     Examples
     --------
@@ -137,18 +139,7 @@ def loopy_propagation(
     >>> beliefs.converged, np.round(beliefs.marginal(1), 5)
     (True, array([0.61315, 0.38685]))
     """
-    graph = flat_factors(factors, cards, evidence)
-    return propagate(
-        graph,
-        maximum=maximum,
-        schedule=schedule,
-        damping=damping,
-        tol=tol,
-        max_passes=max_passes,
-        division=division,
-        logs=logs,
-        seed=seed,
-    )
+    return propagate(flat_factors(factors, cards, evidence), **options)
 
 
 def propagate(

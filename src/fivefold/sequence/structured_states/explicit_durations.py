@@ -14,16 +14,15 @@ Ferguson (1980); Yu (2010).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from fivefold.core.types import Codes, Doubles, Indices, Matrix, Rng, Table, Weights
+from fivefold.core.types import Codes, Doubles, Matrix, Rng, Weights
 from fivefold.distributions.family import Family, FamilyMembers, FamilyStats
 from fivefold.inference.chains.best_paths import best_path
 from fivefold.inference.chains.chain import Chain
 from fivefold.inference.chains.forward_backward import forward_backward
+from fivefold.sequence.structured_states.sequence_em import SequenceTable
 from fivefold.sequence.structured_states.state_chain import StateChain, check_cells, check_probabilities, shares
 
 SMALL_SHARE = 1e-10  # of every row that counts in every state, so that none is left without rows
@@ -59,14 +58,6 @@ def explicit_duration_chain(start: Doubles, transition: Doubles, duration: Doubl
         step[np.arange(K), d, np.arange(K), d - 1] = 1.0
     states = tuple((k, d) for k in range(K) for d in range(1, D + 1))
     return StateChain((start[:, None] * duration).ravel(), step.reshape(K * D, K * D), states)
-
-
-class SequenceTable(NamedTuple):
-    """Rows of all sequences, as an emission takes them."""
-
-    X: Table
-    offsets: Indices  # (S + 1,)
-    dtype: DTypeLike = np.float64  # that of the table as it was given
 
 
 @dataclass(frozen=True)

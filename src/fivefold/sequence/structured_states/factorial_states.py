@@ -17,29 +17,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
 from scipy.linalg import cho_factor, cho_solve
 
-from fivefold.core.types import Codes, Doubles, Indices, Rng, Weights
+from fivefold.core.types import Codes, Doubles, Rng, Weights
 from fivefold.inference.chains.best_paths import best_path
 from fivefold.inference.chains.chain import Chain
 from fivefold.inference.chains.forward_backward import ChainPosterior, forward_backward
+from fivefold.sequence.structured_states.sequence_em import SequenceTable
 from fivefold.sequence.structured_states.state_chain import check_cells, shares
 
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 MAX_SWEEPS = 50  # over the chains, at most
 SWEEP_TOL = 1e-6  # of the bound per row: a sweep that gains less is the last
-
-
-class SequenceRows(NamedTuple):
-    """Rows of all sequences."""
-
-    Y: Doubles  # (n, d)
-    offsets: Indices  # (S + 1,)
-    dtype: DTypeLike = np.float64  # that of the table as it was given
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ class FactorialStates:
         check_cells(K**M, "the product of the chains")
         return np.array(list(product(range(K), repeat=M)))
 
-    def joint_chain(self, rows: SequenceRows) -> Chain:
+    def joint_chain(self, rows: SequenceTable) -> Chain:
         """The product of the chains, as one."""
         states, M = self.joint_states, len(self.starts)
         with np.errstate(divide="ignore"):
@@ -90,22 +81,22 @@ class FactorialStates:
         log_start = sum(start[m][states[:, m]] for m in range(M))
         log_step = sum(step[m][np.ix_(states[:, m], states[:, m])] for m in range(M))
         means = sum(self.means[m][states[:, m]] for m in range(M))
-        return Chain(log_start, log_step, self._log_densities(rows.Y, means), rows.offsets)
+        return Chain(log_start, log_step, self._log_densities(rows.X, means), rows.offsets)
 
-    def posterior(self, rows: SequenceRows) -> FactorialPosterior:
+    def posterior(self, rows: SequenceTable) -> FactorialPosterior:
         """Probabilities of the states given the rows: exact, or by structured mean field."""
         return self._exact_posterior(rows) if self.exact else self._mean_field(rows)
 
-    def best_states(self, rows: SequenceRows) -> Codes:
+    def best_states(self, rows: SequenceTable) -> Codes:
         """States of all chains (n, M): the best joint path, or chain by chain the likeliest state."""
         if self.exact:
             return self.joint_states[best_path(self.joint_chain(rows)).path]
         return self.posterior(rows).marginals.argmax(axis=2)
 
-    def expect(self, rows: SequenceRows, w: Weights) -> tuple[FactorialStats, float]:
+    def expect(self, rows: SequenceTable, w: Weights) -> tuple[FactorialStats, float]:
         """Expected statistics, and the log-likelihood or its bound."""
         found = self.posterior(rows)
-        Y = rows.Y - self.centre
+        Y = rows.X - self.centre
         Z = found.marginals.reshape(len(Y), -1)
         return FactorialStats(found, Z.T @ Y, Y.T @ Y, float(len(Y))), found.value
 
@@ -123,17 +114,17 @@ class FactorialStates:
             covariance=C,
         )
 
-    def sample(self, T: int, rng: Rng) -> tuple[Codes, Doubles]:
-        """States (T, M) and rows (T, d) of one sequence."""
+    def sample(self, T: int, rng: Rng) -> tuple[Doubles, Codes]:
+        """Rows (T, d) of one sequence, and the states of the chains (T, M)."""
         M, K = self.starts.shape
         states, u = np.empty((T, M), dtype=np.int64), rng.random_sample((T, M))
         for t in range(T):
             p = self.starts if t == 0 else self.transitions[np.arange(M), states[t - 1]]
             states[t] = np.minimum((u[t, :, None] >= np.cumsum(p, axis=1)).sum(axis=1), K - 1)
         noise = rng.normal(size=(T, len(self.centre))) @ np.linalg.cholesky(self.covariance).T
-        return states, self.centre + self.means[np.arange(M), states].sum(axis=1) + noise
+        return self.centre + self.means[np.arange(M), states].sum(axis=1) + noise, states
 
-    def _exact_posterior(self, rows: SequenceRows) -> FactorialPosterior:
+    def _exact_posterior(self, rows: SequenceTable) -> FactorialPosterior:
         (M, K), states = self.starts.shape, self.joint_states
         found = forward_backward(self.joint_chain(rows))
         hot = (states[:, :, None] == np.arange(K)).astype(np.float64)  # (K^M, M, K)
@@ -146,10 +137,10 @@ class FactorialStates:
             float(found.log_partition.sum()),
         )
 
-    def _mean_field(self, rows: SequenceRows) -> FactorialPosterior:
+    def _mean_field(self, rows: SequenceTable) -> FactorialPosterior:
         """Sweeps over the chains, from states of equal probability."""
         M, K = self.starts.shape
-        Y, factor = rows.Y - self.centre, cho_factor(self.covariance, lower=True)
+        Y, factor = rows.X - self.centre, cho_factor(self.covariance, lower=True)
         with np.errstate(divide="ignore"):
             start, step = np.log(self.starts), np.log(self.transitions)
         white = cho_solve(factor, self.means.reshape(M * K, -1).T).T.reshape(self.means.shape)  # W C^-1 (M, K, d)
