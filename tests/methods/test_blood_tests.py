@@ -5,8 +5,9 @@ import pytest
 
 from fivefold.datasets import blood_tests
 from fivefold.datasets.blood_tests import ASSAY_LIMITS
+from fivefold.linear_model import LogisticRegression
 from fivefold.plot import occam_curve
-from fivefold.theory import OccamBoostingClassifier, certify, describe, occam_select
+from fivefold.theory import OccamBoostingClassifier, certify, choose_precision, describe, occam_select
 from fivefold.theory.occam import RULES, occam_interval
 from fivefold.tree import OccamTreeClassifier
 
@@ -18,6 +19,12 @@ LEARNERS = (
 )
 
 
+def fitted_rules(X, y):
+    """Two trees, a vote of stumps, and a linear rule whose weights have the digits that pay."""
+    rules = [learner.fit(X, y) for learner in LEARNERS]
+    return [*rules, choose_precision(LogisticRegression().fit(X, y), X, y).model]
+
+
 def sample(population, n, seed):
     """Independent draws, so that the error in the population is the true one."""
     rows = np.random.RandomState(seed).randint(len(population[1]), size=n)
@@ -25,11 +32,11 @@ def sample(population, n, seed):
 
 
 def test_bounds_and_intervals_of_all_rules_hold_in_the_population():
-    """B-206: of 60 samples at delta = 0.05 three may fail; each is judged by its worst rule and its worst form."""
+    """B-206: of 40 samples at delta = 0.05 two may fail; each is judged by its worst rule and its worst form."""
     population, failed, width = blood_tests(10_000, proteins=8), 0, []
-    for seed in range(60):
+    for seed in range(40):
         X, y = sample(population, 600, seed)
-        models = [learner.fit(X, y) for learner in LEARNERS]
+        models = fitted_rules(X, y)
         found = occam_select(models, X, y, ranges=RANGES)
         true = np.array([1 - model.score(*population) for model in models])
         low, high = occam_interval(found.errors, found.bits, found.n)
@@ -37,7 +44,7 @@ def test_bounds_and_intervals_of_all_rules_hold_in_the_population():
         failed += any((true > bound).any() for bound in bounds) or (true < low).any() or (true > high).any()
         width.append(found.bound("binomial"))
         assert true[found.chosen] < 0.25
-    assert failed <= 3 and np.mean(width) < 0.3  # the constant answer errs on 0.31
+    assert failed <= 2 and np.mean(width) < 0.3  # the constant answer errs on 0.31
 
 
 def test_a_tree_within_known_ranges_has_the_length_of_its_description():
@@ -79,8 +86,8 @@ def test_the_population_is_as_described():
 
 def test_the_figure_shows_errors_bounds_and_the_choice():
     X, y = sample(blood_tests(5000, proteins=8), 800, seed=2)
-    found = occam_select([learner.fit(X, y) for learner in LEARNERS], X, y, ranges=RANGES)
-    ax = occam_curve(found, true_errors=[0.1, 0.1, 0.2], title="blood")
+    found = occam_select(fitted_rules(X, y), X, y, ranges=RANGES)
+    ax = occam_curve(found, true_errors=[0.1, 0.1, 0.2, 0.2], title="blood")
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names[0] == "square-root interval" and names[-1] == f"chosen: {found.bits[found.chosen]:.0f} bits"
     line = next(line for line in ax.lines if line.get_label() == "training error")

@@ -8,11 +8,11 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from fivefold.ensemble import AdaBoostClassifier
 from fivefold.information.number_lengths import fraction_bits, integer_bits
-from fivefold.information.occam_bounds import tight_bound
 from fivefold.theory import OccamBoostingClassifier, certify, describe
 from fivefold.theory.codes.descriptions import LANGUAGE_BITS
 from fivefold.theory.codes.number_codes import double_bits
-from fivefold.theory.occam.stump_votes import shortest_number
+from fivefold.theory.occam import kl_bound
+from fivefold.theory.occam.stump_votes import short_threshold, shortest_number
 
 CANCER = load_breast_cancer(return_X_y=True)
 
@@ -61,7 +61,7 @@ def test_errors_bits_and_answers_are_those_of_the_vote_that_is_kept(criterion):
 def test_with_more_rows_more_stumps_are_worth_their_bits_and_the_bound_falls():
     few, many = (OccamBoostingClassifier().fit(*planted_vote(n, seed=1)[:2]) for n in (100, 20_000))
     assert few.n_stumps_ < 3 <= many.n_stumps_ < 50
-    assert many.guarantee().bound < 0.12 < few.guarantee().bound
+    assert many.bound_ < 0.1 < few.bound_
     new, _, truth = planted_vote(5000, seed=9)
     assert many.score(new, truth) > 0.98
 
@@ -102,22 +102,23 @@ def test_columns_that_tell_nothing_give_the_majority():
 def test_known_ranges_shorten_thresholds_and_bits():
     X, y, _ = planted_vote(3000, seed=4)
     plain, known = (OccamBoostingClassifier(ranges=r).fit(X, y) for r in (None, [[0.0, 1.0]] * 8))
-    assert known.n_stumps_ >= 3 and known.guarantee().bound < plain.guarantee().bound
-    for a, bits in zip(known.model_.stumps.threshold, known.model_.stumps.lengths, strict=True):
-        assert bits == 1 + min(fraction_bits(a), double_bits(a))  # one bit tells how it is written
+    assert known.n_stumps_ >= 3 and known.bound_ < plain.bound_
+    stumps = known.model_.stumps
+    for a, bits in zip(stumps.threshold, stumps.lengths, strict=True):
+        assert bits in (1 + fraction_bits(a), 1 + double_bits(a))  # one bit tells how it is written
     assert [len(describe(model).assumptions) for model in (plain, known)] == [1, 2]
     with pytest.raises(ValueError, match=r"ranges has the shape \(columns, 2\), here \(8, 2\)"):
         OccamBoostingClassifier(ranges=[[0.0, 1.0]]).fit(X, y)
 
 
-def test_the_guarantee_is_the_tight_bound_and_certify_finds_the_same_length():
+def test_the_bound_is_the_kl_form_and_certify_finds_the_same_length():
     X, y = CANCER
     model = OccamBoostingClassifier().fit(X, y)
-    assert model.guarantee().bound == pytest.approx(float(tight_bound(model.errors_, model.bits_, len(y), 0.05)))
+    assert model.bound_ == pytest.approx(kl_bound(model.errors_, model.bits_, len(y), 0.05))
     assert describe(model).bits == pytest.approx(model.bits_ + LANGUAGE_BITS)
     found = certify(model, X, y, rows="training")
     assert found.parts["Occam, binomial form"] <= found.parts["Occam, KL form"] <= found.parts["Occam, relative"]
-    assert found.parts["Occam, relative"] <= model.guarantee().bound + 0.02 < 0.3
+    assert model.bound_ < found.parts["Occam, KL form"] < 0.2  # which counts the bits of the language too
 
 
 def test_the_bound_holds_for_the_vote_that_is_kept():
@@ -128,8 +129,22 @@ def test_the_bound_holds_for_the_vote_that_is_kept():
         model = OccamBoostingClassifier(n_estimators=5, delta=0.2, max_digits=3).fit(*planted_vote(200, seed)[:2])
         differs = np.mean(model.predict(new) != truth)
         error = 0.95 * differs + 0.05 * (1 - differs)
-        failed += error > model.guarantee().bound
+        failed += error > model.bound_
     assert failed <= 200 * 0.2
+
+
+def test_a_threshold_is_as_short_as_the_rows_that_change_sides_are_worth():
+    x, w = np.arange(1000) / 7.0, np.ones(1000)
+    exact, bits = short_threshold(x, 61.234, w, 0.0)
+    assert ((x >= exact) == (x > 61.234)).all()
+    costs = []
+    for price in (0.0, 0.2, 1.4, 100.0):
+        a, length = short_threshold(x, 61.234, w, price)
+        moved = int(((x >= a) != (x > 61.234)).sum())
+        assert moved <= price * (bits - length) + 1e-9  # what is paid is at most what is saved
+        costs.append((moved, -length))
+    assert costs == sorted(costs) and costs[0][0] == 0 < costs[-1][0]
+    assert short_threshold(x, 1e9, w, 1.0)[0] == 0.0  # nothing is above: a constant stump
 
 
 @pytest.mark.parametrize(

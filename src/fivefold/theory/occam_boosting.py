@@ -1,11 +1,11 @@
 """Boosting with a price per bit: a vote of stumps that stops where the bound on its error is least.
 
-Adaptive boosting adds stumps; those that are equal are one stump with the sum of their weights. Thresholds are the
-numbers of fewest digits that divide the training rows in the same way. After every round weights are rounded to
-L = 1, 2, ... binary digits; with one digit they are equal, and the majority wins. Of all rounds and all L the vote of
-least criterion is kept, such as the Occam bound
+Adaptive boosting adds stumps; those that are equal are one stump with the sum of their weights. Thresholds are written
+with few digits: fewer where that is worth more than the rows that change sides. After every round weights are rounded
+to L = 1, 2, ... binary digits; with one digit they are equal, and the majority wins. Of all rounds and all L the vote
+of least criterion is kept, such as the Occam bound in its KL form,
 
-    error <= e + sqrt(e c) + c,     c = 2 (length ln 2 + ln(1 / delta)) / n
+    error  <=  the largest q with  n KL(e, q) <= length ln 2 + ln(1 / delta)
 
 which holds for all votes of the code at once, and so for the one that is kept: e is the share of errors of that very
 vote, rounded as it is. The vote of no stump, a constant class, is among them. `occam.stump_votes` has the lengths.
@@ -40,9 +40,8 @@ from fivefold.theory.codes.descriptions import (
     description,
     range_codes,
 )
-from fivefold.theory.occam.code_length_bounds import RULES
+from fivefold.theory.occam.code_length_bounds import RULES, kl_bound
 from fivefold.theory.occam.stump_votes import CodedStumps, StumpVote, VoteCandidates
-from fivefold.tree.occam_tree import Guarantee, guarantee
 
 EQUAL = 1e-12  # criteria that differ by less than this share of themselves are equal: the earlier round wins
 
@@ -57,7 +56,7 @@ class OccamBoostingClassifier(Classifier):
     learning_rate
         factor of the weights.
     criterion
-        what is minimised: a bound on the error, "tight", "exact", "kl" or "root", its linear form, or "count": errors
+        what is minimised: a bound on the error, "kl", "exact", "tight" or "root", its linear form, or "count": errors
         plus bits at a price.
     price
         price per bit, in errors, for "count"; None for 2 ln 2.
@@ -74,6 +73,8 @@ class OccamBoostingClassifier(Classifier):
         code length of the vote.
     errors_, risk_
         weight of the training rows that it gets wrong, and their share.
+    bound_
+        the error on new rows is below this with probability 1 - delta: the KL form.
     n_stumps_
         number of different stumps in the vote.
     path_
@@ -85,14 +86,14 @@ class OccamBoostingClassifier(Classifier):
     >>> from fivefold.theory import OccamBoostingClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = OccamBoostingClassifier().fit(X, y)
-    >>> model.n_stumps_, round(model.bits_, 1), model.errors_, round(model.guarantee().bound, 2)
-    (1, 30.5, 44.0, 0.24)
+    >>> model.n_stumps_, round(model.bits_, 1), model.errors_, round(model.bound_, 2)
+    (1, 22.5, 48.0, 0.17)
     """
 
     _: KW_ONLY
     n_estimators: Count = 50
     learning_rate: Positive = 1.0
-    criterion: Literal["tight", "exact", "kl", "root", "linear", "count"] = "tight"
+    criterion: Literal["kl", "exact", "tight", "root", "linear", "count"] = "kl"
     price: NonNegative | None = None
     delta: OpenFraction = 0.05
     max_digits: Annotated[int, Range(1, 32)] = 8
@@ -103,14 +104,14 @@ class OccamBoostingClassifier(Classifier):
         use="A vote of a few stumps whose error on new rows is bounded without giving up any rows. The bound is small "
         "with thousands of rows; for accuracy alone use AdaBoostClassifier or gradient boosting.",
         steps=(
-            "Boost stumps, and write each threshold with the fewest digits that divide the rows the same way.",
+            "Boost stumps, and write each threshold with few digits, as long as few rows change sides.",
             "After every round round the weights to each number of digits; count errors and bits of the vote.",
             "Keep the round and the digits where the bound on the error is least.",
         ),
         source="Freund & Schapire (1997); Blumer, Ehrenfeucht, Haussler & Warmuth (1987)",
         see_also=("AdaBoostClassifier", "OccamTreeClassifier", "SparseLinearClassifier"),
-        variants=({"criterion": "count", "price": 0.1, "n_estimators": 10}, {"criterion": "kl", "max_digits": 2}),
-        search={"criterion": ("tight", "kl")},
+        variants=({"criterion": "count", "price": 0.1, "n_estimators": 10}, {"criterion": "tight", "max_digits": 2}),
+        search={"learning_rate": (0.5, 1.0)},
     )
 
     bits_ = learned("bits")
@@ -123,22 +124,23 @@ class OccamBoostingClassifier(Classifier):
         return self.model_.errors / self.model_.rows
 
     @property
+    def bound_(self) -> float:
+        """The error on new rows is below this with probability 1 - delta, if the training rows were independent."""
+        model = self.model_
+        return float(kl_bound(model.errors, model.bits, model.rows, self.delta))
+
+    @property
     def n_stumps_(self) -> int:
         """Number of different stumps in the vote."""
         return len(self.model_.weight)
 
-    def guarantee(self, delta: float | None = None) -> Guarantee:
-        """The Occam bounds on the error on new rows, if the training rows were drawn independently."""
-        check_is_fitted(self)
-        return guarantee(self.risk_, self.bits_, self.model_.rows, self.delta if delta is None else delta)
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, totals = len(self.classes_), np.bincount(y, w, len(self.classes_))
         n, none = float(totals.sum()), float(totals.sum() - totals.max())
-        votes = self._candidates(X, y, w, K)
+        price = PRICE_PER_BIT if self.price is None else self.price
+        votes = self._candidates(X, y, w, K, price)
         errors = np.append(none, votes.errors(X, y, w, K))
         bits = np.append(integer_bits(1) + log2(K), votes.bits)
-        price = PRICE_PER_BIT if self.price is None else self.price
         scores = np.asarray(RULES[self.criterion](errors, bits, n, self.delta, price))
         at = int(np.flatnonzero(scores <= scores.min() * (1 + EQUAL))[0])
         each = np.column_stack([errors, bits, scores])  # (1 + rounds x digits, 3)
@@ -156,7 +158,7 @@ class OccamBoostingClassifier(Classifier):
             path=np.vstack([each[:1], best]),
         )
 
-    def _candidates(self, X: Table, y: Target, w: Weights, K: int) -> VoteCandidates:
+    def _candidates(self, X: Table, y: Target, w: Weights, K: int, price: float) -> VoteCandidates:
         """The votes of all rounds; of one round if the first stump is no better than chance, where boosting stops."""
         search = StumpSearch(X, y, K)
         first = search.best(w)
@@ -168,7 +170,7 @@ class OccamBoostingClassifier(Classifier):
             assert model.stumps is not None
             found, weights = model.stumps, model.weights
         known = None if self.ranges is None else range_codes(self.ranges, X.shape[1])
-        stumps, which = CodedStumps.of(found, X, known)
+        stumps, which = CodedStumps.of(found, X, w, price, known)
         return VoteCandidates.of(stumps, which, weights, X.shape[1], K, self.max_digits)
 
     def predict_proba(self, X: UserTable) -> Matrix:

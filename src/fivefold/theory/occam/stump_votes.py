@@ -22,6 +22,7 @@ from fivefold.core.types import Codes, Indices, Matrix, Table, Target, Vector, W
 from fivefold.ensemble.boosting.stumps import Stumps, majority_class
 from fivefold.information.number_lengths import MAX_DIGITS, integer_bits
 from fivefold.theory.codes.number_codes import RangeCode, double_bits
+from fivefold.theory.codes.precision import Spellings
 from fivefold.tree.occam_tree import shortest_between, threshold_bits
 
 Ranges = tuple[RangeCode | None, ...]  # of the columns
@@ -40,13 +41,16 @@ class CodedStumps:
     above: Codes  # (k,) class where it is true
 
     @classmethod
-    def of(cls, stumps: Stumps, X: Table, ranges: Ranges | None = None) -> tuple[Self, Indices]:
-        """Stumps with the shortest thresholds that divide the rows of X as before, and which of them each one is."""
+    def of(
+        cls, stumps: Stumps, X: Table, w: Weights, price: float, ranges: Ranges | None = None
+    ) -> tuple[Self, Indices]:
+        """Stumps with thresholds as short as the price asks, and which of them each one is."""
         feature = np.maximum(stumps.feature, 0)  # of a constant stump, -1, any column will do
         below, above = majority_class(stumps.left), majority_class(stumps.right)
         above = np.where(stumps.feature < 0, below, above)
         known = ranges or (None,) * X.shape[1]
-        coded = [shortest_threshold(X[:, j], t, known[j]) for j, t in zip(feature, stumps.threshold, strict=True)]
+        cuts = zip(feature, stumps.threshold, strict=True)
+        coded = [short_threshold(X[:, j], t, w, price, known[j]) for j, t in cuts]
         threshold, lengths = (np.array(part) for part in zip(*coded, strict=True))
         lengths = lengths + (ranges is not None)
         names = np.column_stack([feature, threshold, below, above])
@@ -136,19 +140,29 @@ class StumpVote:
         return votes / self.weight.sum()
 
 
-def shortest_threshold(x: Vector, t: float, known: RangeCode | None = None) -> tuple[float, float]:
-    """a and its bits: the shortest number such that x >= a is x > t; 0 for a constant stump."""
-    upper = x > t
-    if not upper.any():
+def short_threshold(
+    x: Vector, t: float, w: Weights, price: float, known: RangeCode | None = None
+) -> tuple[float, float]:
+    """a and its bits, so that x >= a is x > t for almost all rows: of least price x bits + weight of the others.
+
+    No vote can lose more than these others. With a price of zero there are none. Of a constant stump a is 0.
+    """
+    values, which = np.unique(x, return_inverse=True)
+    at = int(np.searchsorted(values, t, side="right"))
+    if at == len(values):
         return 0.0, double_bits(0.0)
-    under, over = float(x[~upper].max()), float(x[upper].min())
-    a = shortest_number(under, over)
-    found = a, double_bits(a)
+    under, over = float(values[at - 1]), float(values[at])
+    exact, near = shortest_number(under, over), Spellings.decimal(t)
+    a, bits = np.append(exact, near.values), np.append(double_bits(exact), near.bits)
     if known is not None:
         fraction, digits = shortest_between(known.fraction(under), known.fraction(over))
-        if under < (inside := known.value(fraction)) <= over:
-            found = min(found, (inside, threshold_bits(digits)), key=lambda pair: pair[1])
-    return found
+        inside = Spellings.within(known, t)
+        a = np.concatenate([a, [known.value(fraction)], inside.values])
+        bits = np.concatenate([bits, [threshold_bits(digits)], inside.bits])
+    below = np.append(0.0, np.bincount(which.ravel(), w).cumsum())  # weight of the rows below each value
+    moved = np.abs(below[np.searchsorted(values, a)] - below[at])
+    best = int(np.lexsort((bits, moved if price == 0 else price * bits + moved))[0])
+    return float(a[best]), float(bits[best])
 
 
 def shortest_number(under: float, over: float) -> float:
