@@ -3,8 +3,9 @@
     minimise  objective(mistakes on n rows, bits)      one parameter at a time, over all its lengths, until none helps
 
 The objective is an Occam bound, or mistakes plus a price per bit (`information.occam_bounds`). It starts at full
-precision and never rises. What comes out is a fitted model like any other, whose answers are those of the short
-numbers: its description and the bounds on it are its own, not those of the model that it came from.
+precision and never rises; a second search starts where the sum e + c is least, and the better end is kept. What comes
+out is a fitted model like any other, whose answers are those of the short numbers: its description and the bounds on it
+are its own, not those of the model that it came from.
 
     thresholds   binary fractions of the column's range, if ranges are given; else decimal numbers of few digits
     weights      binary fractions of (-2^e, 2^e), e from the largest weight; a weight of zero leaves its term out
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any, Literal
 
 import numpy as np
@@ -31,11 +32,13 @@ from fivefold.theory.codes.number_codes import RangeCode, double_bits
 
 MAX_SHORT_DIGITS = 20  # binary digits tried below full precision: a millionth of the range
 MAX_DECIMALS = 17  # significant digits that tell all doubles apart
+RELATIVE_GAIN = 1e-12  # a change that lowers the objective by a smaller share is rounding
 MAX_PASSES = 20  # over all parameters; two or three are usual
 
 Criterion = Literal["count", "linear", "tight", "exact", "root"]
 Objective = Callable[[Any, Any], Any]  # (mistakes, bits) of one coding or of several
 Mistakes = Callable[[Vector, int, Vector], Vector]  # (values, i, tried): those with each tried number as parameter i
+Shortened = tuple[Any, tuple[float, ...]]  # a copy of a model with short numbers, and the history of the objective
 Length = Callable[[Vector, Vector], float]  # bits of the whole, from the values and their bits
 
 
@@ -83,7 +86,7 @@ class ShortModel:
 
 
 def shorten_parameters(
-    spellings: Sequence[Spellings], mistakes: Mistakes, objective: Objective, length: Length
+    spellings: Sequence[Spellings], mistakes: Mistakes, objectives: Sequence[Objective], length: Length
 ) -> ShortParameters:
     """The spelling of each parameter that is best while the others stay, again and again until none changes.
 
@@ -93,8 +96,8 @@ def shorten_parameters(
         what each parameter may become.
     mistakes
         mistakes(values, i, tried): how many there are with each of the tried numbers in place of parameter i.
-    objective
-        what is minimised, of mistakes and bits.
+    objectives
+        what is minimised, of mistakes and bits; if there are several, one after the other.
     length
         length(values, bits): the bits of the whole model, from those of its parameters.
 
@@ -104,7 +107,7 @@ def shorten_parameters(
     >>> def mistakes(values, i, tried):  # of a threshold; the labels change at 0.3
     ...     return np.array([np.sum((x > t) != (x > 0.3)) for t in tried])
     >>> found = shorten_parameters(
-    ...     [Spellings.within(RangeCode(0.0, 1.0), 0.3004)], mistakes, lambda m, b: m + b, lambda v, b: b.sum()
+    ...     [Spellings.within(RangeCode(0.0, 1.0), 0.3004)], mistakes, [lambda m, b: m + b], lambda v, b: b.sum()
     ... )
     >>> found.values, found.bits
     (array([0.296875]), array([11.]))
@@ -112,22 +115,26 @@ def shorten_parameters(
     values, bits = np.array([s.values[-1] for s in spellings]), np.array([s.bits[-1] for s in spellings])
     if not len(values):
         return ShortParameters(values, bits, ())
-    history = [float(objective(mistakes(values, 0, values[:1])[0], length(values, bits)))]
-    for _ in range(MAX_PASSES):
-        before = len(history)
-        for i, spelling in enumerate(spellings):
-            tried = np.array([exchanged(bits, i, b) for b in spelling.bits])
-            lengths = np.array(
-                [length(exchanged(values, i, v), b) for v, b in zip(spelling.values, tried, strict=True)]
-            )
-            costs = objective(mistakes(values, i, spelling.values), lengths)
-            best = int(np.argmin(costs))
-            if costs[best] < history[-1] * (1 - 1e-12):
-                values[i], bits[i] = spelling.values[best], spelling.bits[best]
-                history.append(float(costs[best]))
-        if len(history) == before:
-            break
-    return ShortParameters(values, bits, tuple(history))
+
+    def cost(objective: Objective) -> float:
+        return float(objective(mistakes(values, 0, values[:1])[0], length(values, bits)))
+
+    history = [cost(objectives[-1])]
+    for objective in objectives:
+        least, changed, passes = cost(objective), True, 0
+        history += [least] if objective is objectives[-1] else []
+        while changed and passes < MAX_PASSES:
+            changed, passes = False, passes + 1
+            for i, spelling in enumerate(spellings):
+                tried = zip(spelling.values, spelling.bits, strict=True)
+                lengths = np.array([length(exchanged(values, i, v), exchanged(bits, i, b)) for v, b in tried])
+                costs = objective(mistakes(values, i, spelling.values), lengths)
+                best = int(np.argmin(costs))
+                if costs[best] < least * (1 - RELATIVE_GAIN):
+                    values[i], bits[i] = spelling.values[best], spelling.bits[best]
+                    least, changed = float(costs[best]), True
+                    history += [least] if objective is objectives[-1] else []
+    return ShortParameters(values, bits, tuple(sorted({h for h in history if h <= history[0]}, reverse=True)))
 
 
 def choose_precision(
@@ -170,22 +177,24 @@ def choose_precision(
     Z, labels = model._admit(X), np.asarray(y)
     if unknown := set(np.unique(labels).tolist()) - set(model.classes_.tolist()):
         raise ValueError(f"y holds {min(unknown, key=str)!r}, which is none of the classes {model.classes_.tolist()}")
-    if len(Z) != len(labels):
-        raise ValueError(f"X has {len(Z)} rows and y has {len(labels)}")
-    n, bound = len(labels), CRITERIA[criterion]
+    if (n := Z.shape[0]) != len(labels):
+        raise ValueError(f"X has {n} rows and y has {len(labels)}")
+    codes = np.searchsorted(model.classes_, labels)
+    bound, straight = (partial(CRITERIA[name], n=n, delta=delta, price=price) for name in (criterion, "linear"))
 
-    def objective(mistakes: Any, bits: Any) -> Any:
-        return bound(mistakes, bits, n, delta, price)
+    def attempt(*objectives: Objective) -> ShortModel:
+        short, history = shortened(model, Z, codes, objectives, ranges)
+        wrong, told = float((short.predict(X) != labels).sum()), describe(short, ranges)
+        at_first = float(bound(wrong, full.bits))
+        return ShortModel(short, told, wrong, float(bound(wrong, told.bits)), history or (at_first,))
 
-    short, history = shortened(model, Z, np.searchsorted(model.classes_, labels), objective, ranges)
-    wrong, told = float((short.predict(X) != labels).sum()), describe(short, ranges)
-    return ShortModel(short, told, wrong, float(objective(wrong, told.bits)), history or (objective(wrong, full.bits),))
+    # a first mistake is dear to the relative bounds: they may keep all digits where the straight sum does not
+    paths = [(bound,)] if criterion in ("linear", "count") else [(bound,), (straight, bound)]
+    return min((attempt(*path) for path in paths), key=lambda short: short.objective)
 
 
 @singledispatch
-def shortened(
-    model: Any, X: Table, y: Target, objective: Objective, ranges: ArrayLike | None
-) -> tuple[Any, tuple[float, ...]]:
+def shortened(model: Any, X: Table, y: Target, objectives: Sequence[Objective], ranges: ArrayLike | None) -> Shortened:
     """A copy of the model with short numbers, and the history of the objective."""
     raise NotApplicable(
         f"{type(model).__name__} has no numbers that are rounded here; trees, rules, formulas and linear classifiers do"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import singledispatch
@@ -20,7 +20,7 @@ from fivefold.rules.occam_formulas import FormulaList, OccamFormulaClassifier
 from fivefold.rules.rule_extraction import RuleExtractionClassifier
 from fivefold.rules.rule_lists.rule_lists import BaseRules
 from fivefold.theory.codes.descriptions import ColumnCodes, describe
-from fivefold.theory.codes.precision import Objective, Spellings, exchanged, shorten_parameters, shortened
+from fivefold.theory.codes.precision import Objective, Shortened, Spellings, exchanged, shorten_parameters, shortened
 from fivefold.tree.shared.base import TreeModel
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree, MultiwayModel
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier
@@ -42,7 +42,7 @@ class Thresholds:
 @shortened.register(OrderedRules)
 @shortened.register(RuleExtractionClassifier)
 @shortened.register(OccamFormulaClassifier)
-def _(model: Any, X: Table, y: Target, objective: Objective, ranges: ArrayLike | None) -> tuple[Any, tuple[float, ...]]:
+def _(model: Any, X: Table, y: Target, objectives: Sequence[Objective], ranges: ArrayLike | None) -> Shortened:
     found, codes, told = thresholds(model.model_), ColumnCodes.of(model, ranges), describe(model, ranges)
     spellings = [_spellings(codes, j, float(v)) for j, v in zip(found.columns, found.values, strict=True)]
     fixed = told.bits - told.parts.get("thresholds", 0.0) + (ranges is not None)
@@ -54,7 +54,7 @@ def _(model: Any, X: Table, y: Target, objective: Objective, ranges: ArrayLike |
     def length(values: Vector, bits: Vector) -> float:
         return fixed + float((bits * found.times).sum())
 
-    short, best = deepcopy(model), shorten_parameters(spellings, mistakes, objective, length)
+    short, best = deepcopy(model), shorten_parameters(spellings, mistakes, objectives, length)
     short.model_ = found.exchange(best.values)
     return short, best.history
 

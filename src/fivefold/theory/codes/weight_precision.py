@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from math import log2
 from typing import Any
@@ -17,13 +18,13 @@ from fivefold.svm.linear_svm import LinearSVC
 from fivefold.theory.codes.descriptions import LANGUAGE_BITS
 from fivefold.theory.codes.linear_codes import CODE_BITS, shared_exponent, surfaces, weight_range
 from fivefold.theory.codes.number_codes import signed_integer_bits
-from fivefold.theory.codes.precision import Objective, Spellings, exchanged, shorten_parameters, shortened
+from fivefold.theory.codes.precision import Objective, Shortened, Spellings, exchanged, shorten_parameters, shortened
 
 
 @shortened.register(LinearClassifier)
 @shortened.register(OnlineClassifier)
 @shortened.register(LinearSVC)
-def _(model: Any, X: Table, y: Target, objective: Objective, ranges: ArrayLike | None) -> tuple[Any, tuple[float, ...]]:
+def _(model: Any, X: Table, y: Target, objectives: Sequence[Objective], ranges: ArrayLike | None) -> Shortened:
     coef, constant = surfaces(model)
     K, d = coef.shape
     e, used = shared_exponent([*coef.ravel(), *constant]), coef != 0
@@ -52,7 +53,7 @@ def _(model: Any, X: Table, y: Target, objective: Objective, ranges: ArrayLike |
         counts = np.bincount(outputs[listed], minlength=K).tolist()
         return fixed + float(bits[listed].sum()) + sum(list_bits(0.0, (k - 1) * log2(d), k) for k in counts)
 
-    found = shorten_parameters([Spellings.within(weight_range(e), w) for w in start], mistakes, objective, length)
+    found = shorten_parameters([Spellings.within(weight_range(e), w) for w in start], mistakes, objectives, length)
     short, W = deepcopy(model), weights(found.values).astype(coef.dtype)
     short.coef_ = W[:, :d].reshape(np.shape(model.coef_))
     if np.ndim(model.intercept_):  # else there is none
