@@ -83,6 +83,7 @@ from fivefold.plot.theory.error_limits import limit_tails as limit_tails
 from fivefold.plot.theory.error_limits import limit_widths_by_mean as limit_widths_by_mean
 from fivefold.plot.theory.error_limits import limit_widths_by_rows as limit_widths_by_rows
 from fivefold.plot.theory.error_limits import sample_mean_histograms as sample_mean_histograms
+from fivefold.plot.theory.margin_curves import margin_curves as margin_curves
 from fivefold.plot.theory.occam_curve import occam_curve as occam_curve
 from fivefold.plot.theory.permutation_null import chance_counts as chance_counts
 from fivefold.plot.theory.permutation_null import permutation_null as permutation_null

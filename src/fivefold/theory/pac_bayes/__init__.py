@@ -12,6 +12,7 @@ from fivefold.theory.pac_bayes.gibbs_posterior import gibbs_posterior as gibbs_p
 from fivefold.theory.pac_bayes.laplace_posteriors import LaplaceLinearPosterior as LaplaceLinearPosterior
 from fivefold.theory.pac_bayes.linear_posteriors import GaussianLinearPosterior as GaussianLinearPosterior
 from fivefold.theory.pac_bayes.linear_posteriors import probit_loss as probit_loss
+from fivefold.theory.pac_bayes.margin_complexities import margin_complexities as margin_complexities
 from fivefold.theory.pac_bayes.posterior_bounds import improved_kl_lower as improved_kl_lower
 from fivefold.theory.pac_bayes.posterior_bounds import improved_kl_upper as improved_kl_upper
 from fivefold.theory.pac_bayes.posterior_bounds import kl_form_upper as kl_form_upper

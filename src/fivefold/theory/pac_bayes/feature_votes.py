@@ -25,6 +25,19 @@ import numpy as np
 from fivefold.core.types import Codes, Matrix, Rng, Table, Vector
 from fivefold.information.discrete import entropy
 from fivefold.theory.pac_bayes.linear_posteriors import signs
+from fivefold.theory.pac_bayes.stochastic_rules import sampled_bound
+
+FEATURE_COUNTS = (1, 3, 7, 15, 31, 63, 127, 255)  # N that are tried; odd ones leave fewer ties
+
+
+@dataclass(frozen=True)
+class FeatureVoteBound:
+    """A bound on the error of the sign of the mean of `count` drawn features."""
+
+    count: int
+    bound: float
+    sampled_error: float
+    complexity: float
 
 
 @dataclass(frozen=True)
@@ -68,3 +81,26 @@ class FeatureVotePosterior:
         """1 where a drawn rule errs on a row (draws, n); a score of zero is answered +1."""
         answers = np.where(self.draw(draws, rng) @ np.asarray(F).T >= 0, 1.0, -1.0)
         return (answers != signs(codes)).astype(float)
+
+
+def feature_vote_bound(
+    weights: Vector, F: Table, codes: Codes, delta: float = 0.05, *, draws: int = 1000, seed: int = 0
+) -> FeatureVoteBound:
+    """The least bound on the Gibbs error of votes of N features, over some N.
+
+    The prior pays for N; the draws of each N have a part of delta of their own.
+
+    Examples
+    --------
+    >>> F = np.random.RandomState(0).choice([-1.0, 1.0], (3000, 10))
+    >>> codes = (F[:, :3].sum(axis=1) > 0).astype(int)
+    >>> found = feature_vote_bound(np.repeat([1.0, 0.0], [3, 7]), F, codes)
+    >>> found.count, round(found.bound, 3)
+    (63, 0.081)
+    """
+    each = []
+    for count in FEATURE_COUNTS:
+        rules = FeatureVotePosterior(weights, count)
+        limits = sampled_bound(rules, F, codes, delta, draws=draws, seed=seed, estimates=len(FEATURE_COUNTS))
+        each.append(FeatureVoteBound(count, limits.bound, limits.sampled_error, limits.complexity))
+    return min(each, key=lambda found: found.bound)

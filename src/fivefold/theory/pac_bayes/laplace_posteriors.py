@@ -30,6 +30,7 @@ import numpy as np
 from fivefold.core.types import Codes, Matrix, Rng, Table, Vector
 from fivefold.distributions.double_exponential import LaplaceMembers
 from fivefold.theory.pac_bayes.linear_posteriors import probit_loss, signs
+from fivefold.theory.pac_bayes.posterior_bounds import relative_upper
 
 LaplaceMethod = Literal["exact", "normal", "unit normal", "draws"]
 STEP = 0.075  # of the trapezoidal rule: its error is exp(-pi^2 / (4 STEP)), 5e-15
@@ -69,6 +70,15 @@ def _upper_tails(F: Matrix, m: Vector) -> Vector:
         logs -= np.log(product)
     terms = (np.exp(logs) * np.tanh(CONTOUR)).imag
     return np.clip(STEP / np.pi * (terms.sum(axis=1) - 0.5 * terms[:, 0]), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class LaplaceBound:
+    """A bound on the error of drawn rules; with an approximate error on the rows it is approximate too."""
+
+    bound: float
+    error: float
+    rigorous: bool
 
 
 @dataclass(frozen=True)
@@ -135,6 +145,12 @@ class LaplaceLinearPosterior:
     def scaled(self, factor: float) -> Self:
         """The posterior with its mean moved away from zero, or towards it, by a factor."""
         return replace(self, mean=self.mean * factor)
+
+    def bound(self, F: Table, codes: Codes, delta: float = 0.05) -> LaplaceBound:
+        """The relative bound e + sqrt(e c) + c with c = 2 (|mu|_1 + ln(n / delta)) / (n - 1) on the Gibbs error."""
+        error, n = self.error(F, codes), len(codes)
+        value = float(relative_upper(error, self.complexity_limit, n, delta))
+        return LaplaceBound(min(1.0, value), error, rigorous=self.method == "exact")
 
     def _members(self, mean: Vector) -> LaplaceMembers:
         return LaplaceMembers(mean[None], np.full((1, len(mean)), self.scale))

@@ -52,9 +52,18 @@ class SampledBound:
 
 
 def sampled_bound(
-    rules: StochasticRules, X: Table, codes: Codes, delta: float = 0.05, *, draws: int = 1000, seed: int = 0
+    rules: StochasticRules,
+    X: Table,
+    codes: Codes,
+    delta: float = 0.05,
+    *,
+    draws: int = 1000,
+    seed: int = 0,
+    estimates: int = 1,
 ) -> SampledBound:
-    """Bound the Gibbs error of rules that can only be drawn.
+    """Bound the Gibbs error of rules that can only be drawn; the best of several posteriors has as many `estimates`.
+
+    The bound over the rows holds for all posteriors at once, but each estimate of an error may fail by itself.
 
     Examples
     --------
@@ -68,6 +77,6 @@ def sampled_bound(
     if wrong.shape != (draws, len(codes)):
         raise ValueError(f"wrong must return {draws} draws of {len(codes)} rows; got shape {wrong.shape}")
     mean = float(wrong.mean())
-    limit = float(kl_upper(mean, draws, DRAW_SHARE * delta))
+    limit = float(kl_upper(mean, draws, DRAW_SHARE * delta / estimates))
     bound = improved_kl_upper(limit, rules.complexity, len(codes), (1 - DRAW_SHARE) * delta, exact_moment=True)
     return SampledBound(float(bound), mean, limit, rules.complexity, draws)
