@@ -29,7 +29,8 @@ def simulations():
             yield name, draw, getattr(module, "DELTA", 0.05)
 
 
-CASES = {name: (draw, delta) for name, draw, delta in simulations()}
+FOUND = list(simulations())
+CASES = {name: (draw, delta) for name, draw, delta in FOUND}
 
 
 def share_of_violations(name, draw, delta):
@@ -51,6 +52,7 @@ def test_the_true_error_exceeds_a_bound_no_more_often_than_delta_allows(name):
 def test_every_registered_bound_is_simulated():
     missing = sorted({bound.card.name for bound in registered_bounds()} - set(CASES))
     assert missing == [], "add them to SIMULATIONS in tests/bound_simulations"
+    assert len(FOUND) == len(CASES), "two modules simulate a bound under the same name"
 
 
 def test_a_bound_that_is_too_small_is_caught():
