@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from fivefold.ensemble import AdaBoostClassifier
 from fivefold.information.occam_bounds import CRITERIA
@@ -108,6 +109,14 @@ def test_a_dear_bit_leaves_terms_out():
     model = LogisticRegression().fit(X, y)
     cheap, dear = (choose_precision(model, X, y, criterion="count", price=price).model for price in (1e-3, 2.0))
     assert (cheap.coef_ != 0).sum() > (dear.coef_ != 0).sum() >= 1
+
+
+def test_sparse_tables_give_the_same_numbers():
+    X, y = rows()
+    X[np.abs(X) < 0.5] = 0.0
+    model = LogisticRegression().fit(X, np.minimum(y, 1))
+    dense, sparse = (choose_precision(model, Z, np.minimum(y, 1)).model for Z in (X, csr_array(X)))
+    np.testing.assert_array_equal(dense.coef_, sparse.coef_)
 
 
 def test_float32_stays():

@@ -132,10 +132,14 @@ class ColumnCodes:
         plain = sum(double_bits(value) for _, value in thresholds)
         if self.ranges is None:
             return plain
-        codes = [(self.ranges[j], value) for j, value in thresholds]
-        lengths = [None if code is None else code.length(value) for code, value in codes]
-        known = [length for length in lengths if length is not None]
-        return 1 + (min(plain, sum(known)) if len(known) == len(lengths) else plain)
+        within = 0.0
+        for j, value in thresholds:
+            code = self.ranges[j]
+            length = None if code is None else code.length(value)
+            if length is None:
+                return 1 + plain
+            within += length
+        return 1 + min(plain, within)
 
     def level_bits(self, column: int, chosen: int) -> float:
         """Bits of a set of categories: one bit tells if it is a single one; else a bit for each."""

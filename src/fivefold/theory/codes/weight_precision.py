@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from fivefold.core.types import Array, Table, Target, Vector
 from fivefold.information.number_lengths import list_bits
@@ -29,14 +30,16 @@ def _(model: Any, X: Table, y: Target, objectives: Sequence[Objective], ranges: 
     K, d = coef.shape
     e, used = shared_exponent([*coef.ravel(), *constant]), coef != 0
     output, column = np.nonzero(used)
-    outputs, columns = np.append(output, np.arange(K)), np.append(column, np.full(K, d))  # constants stand last
+    kept, place = np.unique(column, return_inverse=True)  # columns that some output uses
+    one = len(kept)  # the place of the constants, which stand last
+    outputs, places = np.append(output, np.arange(K)), np.append(place, np.full(K, one))
     start = np.concatenate([coef[used], constant]).astype(np.float64)
-    A = np.column_stack([X.toarray() if hasattr(X, "toarray") else X, np.ones(X.shape[0])])
+    A = np.column_stack([X[:, kept].toarray() if issparse(X) else X[:, kept], np.ones(X.shape[0])])
     fixed = LANGUAGE_BITS + CODE_BITS + signed_integer_bits(e)
 
     def weights(values: Vector) -> Array:
-        W = np.zeros((K, d + 1))
-        W[outputs, columns] = values
+        W = np.zeros((K, one + 1))
+        W[outputs, places] = values
         return W
 
     def mistakes(values: Vector, i: int, tried: Vector) -> Vector:
@@ -44,18 +47,20 @@ def _(model: Any, X: Table, y: Target, objectives: Sequence[Objective], ranges: 
         wrong = np.empty(len(tried))
         for k, v in enumerate(tried):
             T = S.copy()
-            T[:, outputs[i]] += v * A[:, columns[i]]
+            T[:, outputs[i]] += v * A[:, places[i]]
             wrong[k] = ((T[:, 0] > 0).astype(int) != y).sum() if K == 1 else (T.argmax(axis=1) != y).sum()
         return wrong
 
     def length(values: Vector, bits: Vector) -> float:
-        listed = (values != 0) | (columns == d)
+        listed = (values != 0) | (places == one)
         counts = np.bincount(outputs[listed], minlength=K).tolist()
         return fixed + float(bits[listed].sum()) + sum(list_bits(0.0, (k - 1) * log2(d), k) for k in counts)
 
     found = shorten_parameters([Spellings.within(weight_range(e), w) for w in start], mistakes, objectives, length)
     short, W = deepcopy(model), weights(found.values).astype(coef.dtype)
-    short.coef_ = W[:, :d].reshape(np.shape(model.coef_))
+    rounded = np.zeros_like(coef)
+    rounded[:, kept] = W[:, :one]
+    short.coef_ = rounded.reshape(np.shape(model.coef_))
     if np.ndim(model.intercept_):  # else there is none
-        short.intercept_ = W[:, d]
+        short.intercept_ = W[:, one]
     return short, found.history
