@@ -71,6 +71,8 @@ SIDEWAYS = {
 SHARED_NAMES = {
     "__init__": "what is where",
     "base": "the classes that the others of the folder derive from",
+    "bounds": "the command prints what theory registers",
+    "certify": "the command prints what theory finds",
     "curves": "plot draws what evaluation computes",
     "hyperplane": "plot draws what linear_model computes",
     "oblique_tree": "plot draws what tree grows",
