@@ -29,3 +29,4 @@ from fivefold.theory.pac_bayes_kernel_probit import PACBayesKernelProbit as PACB
 from fivefold.theory.pac_bayes_probit import PACBayesProbit as PACBayesProbit
 from fivefold.theory.select_by_permutation import SelectByPermutation as SelectByPermutation
 from fivefold.theory.select_by_permutation import chance_structure as chance_structure
+from fivefold.theory.structural_risk import StructuralRiskMinimizer as StructuralRiskMinimizer

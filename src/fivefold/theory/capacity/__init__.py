@@ -20,6 +20,7 @@ from fivefold.theory.capacity.model_capacity import capacity as capacity
 from fivefold.theory.capacity.rademacher import ball_complexity as ball_complexity
 from fivefold.theory.capacity.rademacher import empirical_rademacher as empirical_rademacher
 from fivefold.theory.capacity.rademacher import rademacher_confidence as rademacher_confidence
+from fivefold.theory.capacity.sine_classifier import SineClassifier as SineClassifier
 from fivefold.theory.capacity.stability import bayes_error_limits as bayes_error_limits
 from fivefold.theory.capacity.stability import cover_hart_limits as cover_hart_limits
 from fivefold.theory.capacity.vc_bounds import hypergeometric_upper as hypergeometric_upper

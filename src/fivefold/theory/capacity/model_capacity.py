@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from typing import Any
 
@@ -193,6 +193,12 @@ def _vote_growth(m: int, members: int, base: Capacity) -> float:
     return log_vote_growth(m, members, base.growth_at(m))
 
 
+def _selected(model: Any) -> Capacity:
+    """One of several families, each with an equal share of delta."""
+    found = capacity(model.estimator_)
+    return replace(found, log_weight=found.log_weight - math.log(len(model.values)))
+
+
 def _constants(model: Any) -> Capacity:
     K = len(model.classes_)
     return Capacity("constant answers", 1.0, partial(_constant_growth, classes=K))
@@ -234,6 +240,7 @@ RULES: dict[str, Callable[[Any], Capacity]] = {
     "QuadraticDiscriminantAnalysis": _quadrics,
     "QuadraticLogisticRegression": _quadrics,
     "SVC": _svm,
+    "StructuralRiskMinimizer": _selected,
     "SineClassifier": _infinite("sines of one column"),
     **dict.fromkeys(
         ("CondensedNeighborsClassifier", "EditedNeighborsClassifier", "KNeighborsClassifier"),

@@ -35,7 +35,7 @@ FAMILY_FIXED = (
 )
 
 
-def vc_confidence(h: float, n: int, delta: float = 0.05) -> float:
+def vc_confidence(h: float, n: float, delta: float = 0.05) -> float:
     """What Vapnik's bound adds to the training error, for a VC dimension h and n rows; infinite for h above n.
 
     Examples
@@ -82,7 +82,7 @@ def vc_rows(h: float, confidence: float, delta: float = 0.05) -> int:
     return n if vc_confidence(h, n, delta) <= confidence else n + 1  # rounding of the root
 
 
-def growth_confidence(log_growth: float, n: int, delta: float = 0.05) -> float:
+def growth_confidence(log_growth: float, n: float, delta: float = 0.05) -> float:
     """What is added to the training error, from the logarithm of the growth function at 2 n points."""
     return float(math.sqrt((n + 1) * (log_growth + math.log(2 / delta))) / n + 1 / n)
 
