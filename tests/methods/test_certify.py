@@ -4,20 +4,23 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import binom
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB as TheirGaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from fivefold.core.estimators.training_rows import remember_training_rows
 from fivefold.core.storage.model_files import load, save
-from fivefold.linear_model import LinearRegression
+from fivefold.linear_model import LinearRegression, LogisticRegression
 from fivefold.naive_bayes import CategoricalNB, GaussianNB
+from fivefold.svm import SVC
 from fivefold.theory import (
     BoundCard,
     BoundValue,
+    Case,
     CertificateError,
     NotApplicable,
     certify,
@@ -25,7 +28,8 @@ from fivefold.theory import (
     cross_validation_upper,
 )
 from fivefold.theory.bounds import BOUNDS, Bound, register
-from fivefold.theory.certify import origin_of
+from fivefold.theory.certify import evaluate_bounds, origin_of
+from fivefold.tree import DecisionTreeClassifier
 
 X, y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(None, 400), slice(400, None)
@@ -232,6 +236,31 @@ def test_labels_and_rows_have_to_match(model):
         certify(model, X[TEST], y[401:])
     with pytest.raises(CertificateError, match=r"one label per row.*got shape \(169, 1\)"):
         certify(model, X[TEST], y[TEST][:, None])
+
+
+def test_a_preparation_or_a_kernel_that_saw_the_rows_is_refused():
+    """A prior that saw the rows it is judged on is none; a scale is part of the prior."""
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[TRAIN], y[TRAIN])
+    with pytest.raises(CertificateError, match="StandardScaler learned from the rows that the model is judged on"):
+        certify(scaled, X[TRAIN], y[TRAIN])
+    folds = [(2, 80), (1, 80), (3, 80), (2, 80), (2, 80)]
+    assert "cross-validation folds" in certify(scaled, X[TRAIN], y[TRAIN], folds=folds).parts
+    assert certify(scaled, X[TEST], y[TEST]).rows == "held out"
+    machine, right = SVC(gamma="scale").fit(X[TRAIN, :2], y[TRAIN]), np.zeros(400)
+    _, reasons = evaluate_bounds(Case(machine, X[TRAIN, :2], y[TRAIN], right, "training"), 0.05)
+    assert "kernel from the training rows, and the prior would know them" in reasons["PAC-Bayes, Gaussian posterior"]
+
+
+def test_a_preparation_that_changes_nothing_is_no_obstacle():
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    plain = certify(tree.fit(X[TRAIN], y[TRAIN]), X[TRAIN], y[TRAIN])
+    piped = make_pipeline(FunctionTransformer(), clone(tree)).fit(X[TRAIN], y[TRAIN])
+    assert certify(piped, X[TRAIN], y[TRAIN]).parts == plain.parts
+
+
+def test_an_unknown_setting_is_refused(model):
+    with pytest.raises(CertificateError, match="no setting fold; bounds ask for folds, ranges"):
+        certify(model, X[TEST], y[TEST], fold=[(1, 2)])
 
 
 # Cross-validation folds

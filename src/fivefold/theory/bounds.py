@@ -51,7 +51,7 @@ class Case:
     y: Labels  # (n,)
     wrong: Vector  # (n,) 1 where the model errs, otherwise 0
     rows: Rows
-    extra: Mapping[str, Any] = field(default_factory=dict)  # further settings of `certify`, such as prior=
+    extra: Mapping[str, Any] = field(default_factory=dict)  # further settings of `certify`, such as folds=
 
     @property
     def n(self) -> int:

@@ -6,7 +6,7 @@ a bound too. A bound that is never below another one cannot be the smallest, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,9 @@ HOW_TO_HELP = (
     "Rows that were held out certify any classifier: keep some out of fit and pass them. Training rows certify models "
     "whose size can be counted: trees, rules, linear and kernel classifiers, votes"
 )
+
+
+SETTINGS = ("folds", "ranges", "draws", "seed")  # of single bounds; see `certify`
 
 
 class CertificateError(ValueError):
@@ -63,7 +66,8 @@ def certify(
     sample_weight
         refused: a bound counts rows.
     settings
-        what single bounds ask for, such as `prior`.
+        what single bounds ask for: `folds`, the errors and rows of each fold of a cross-validation; `ranges` of the
+        columns that were known beforehand, for codes; `draws` and `seed`, of rules that can only be drawn.
 
     Examples
     --------
@@ -76,6 +80,8 @@ def certify(
     ('held out', 0.0704, 0.1007)
     """
     delta = _probability(delta)
+    if unknown := sorted(set(settings) - set(SETTINGS)):
+        raise CertificateError(f"certify has no setting {', '.join(unknown)}; bounds ask for {', '.join(SETTINGS)}")
     _refuse_dependence(groups, time, sample_weight)
     _refuse_other_models(model)
     labels = np.asarray(to_numpy(y))
@@ -86,21 +92,33 @@ def certify(
         raise CertificateError(f"X has {table.shape[0]} rows and y has {len(labels)} labels; give one label per row")
     kind = _kind_of_rows(model, X, len(labels), rows)
     wrong = (np.asarray(to_numpy(model.predict(X))) != labels).astype(float)
-    bare, table = _without_preparation(model, X, table) if kind == "training" else (model, table)
+    bare, table = _without_preparation(model, X, table, settings) if kind == "training" else (model, table)
     return certify_case(Case(bare, table, labels, wrong, kind, settings), delta)
 
 
-def _without_preparation(model: Any, X: UserTable, table: Table) -> tuple[Any, Table]:  # as `_last_step`
+def _without_preparation(
+    model: Any, X: UserTable, table: Table, settings: Mapping[str, Any]
+) -> tuple[Any, Table]:  # a pipeline of any models
     """The last step of a pipeline whose other steps leave these numbers as they are; otherwise the model itself.
 
-    Steps that learn from the rows are a part of the model that no bound on training rows counts.
+    Steps that learn from the rows are a part of the model that no bound on training rows counts: for a prior or a code,
+    they saw the rows that they are judged on. Only folds, in which they learned from the other rows, certify them.
     """
     if not isinstance(model, Pipeline) or len(model.steps) < 2:
         return model, table
     ready = to_numpy(model[:-1].transform(X))
     given = np.asarray(to_numpy(X) if not hasattr(X, "to_numpy") else X.to_numpy())
     same = ready.shape == given.shape and given.dtype.kind in "biuf" and np.array_equal(ready, given, equal_nan=True)
-    return (model[-1], _admit(model[-1], ready)) if same else (model, table)
+    if same:
+        return model[-1], _admit(model[-1], ready)
+    if "folds" not in settings:
+        steps = ", ".join(type(step).__name__ for _, step in model.steps[:-1])
+        raise CertificateError(
+            f"{steps} learned from the rows that the model is judged on, so that its prior, its code or its scale "
+            "would have seen them. Prepare the columns by constants that are known without the rows, pass rows that "
+            "were held out, or pass folds=[(errors, rows), ...] of a cross-validation of the whole pipeline"
+        )
+    return model, table
 
 
 def certify_case(case: Case, delta: float) -> Certificate:

@@ -49,7 +49,7 @@ def card_text(about: Mapping[str, Any]) -> str:
         *(f"  {line}" for line in card.get("treatment", ())),
         f"Scores, {card.get('judged')}",
         *(f"  {name:<18} {_format_interval(found)}" for name, found in card.get("scores", {}).items()),
-        *_certificate_text(card.get("holdout")),
+        *_certificate_text(card.get("holdout"), card.get("folds")),
         *([f"  {card['refit']}"] if card.get("refit") else []),
         "Versions  " + ", ".join(f"{name} {text}" for name, text in card.get("versions", {}).items()),
     ]
@@ -61,12 +61,18 @@ def _format_interval(found: Mapping[str, float | None]) -> str:
     return f"{mean:.4g} in [{low:.4g}, {high:.4g}]"
 
 
-def _certificate_text(holdout: Mapping[str, Any] | None) -> list[str]:
+def _certificate_text(holdout: Mapping[str, Any] | None, folds: Mapping[str, Any] | None) -> list[str]:
+    said = []
+    if folds is not None and folds["bound"] < 1:
+        said.append(
+            f"Models of the folds, one drawn at random: share of wrong classes on new rows below {folds['bound']:.4g} "
+            f"with probability {1 - folds['delta']:g}, choice among {folds['learners']} learners included"
+        )
     if holdout is None:
-        return ["No hold-out certifies this model"]
+        return said or ["No hold-out certifies this model"]
     scores = ", ".join(f"{name} {value:.4g}" for name, value in holdout["scores"].items() if value is not None)
     lines = [f"Hold-out of {holdout['rows']:,} rows, opened once: {scores}"]
     if certificate := holdout.get("certificate"):
         sure = 1 - certificate["delta"]
         lines.append(f"  share of wrong classes on new rows below {certificate['bound']:.4g} with probability {sure:g}")
-    return lines
+    return lines + said

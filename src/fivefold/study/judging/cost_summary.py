@@ -71,6 +71,6 @@ def cost_sentences(results: Results) -> list[str]:
         said.append(f"{found.rejected:.1%} of the rows are rejected.")
     if results.model_rows is not None:
         said.append("The model file answers with these decisions; its probabilities are those of the classes.")
-    if results.holdout is not None and results.holdout.certificate is not None:
+    if results.certificates is not None or (results.holdout is not None and results.holdout.certificate is not None):
         said.append("The certified share of wrong classes is that of the most probable class.")
     return said

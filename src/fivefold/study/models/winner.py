@@ -125,13 +125,21 @@ def _winner_file(results: Results, pipeline: Pipeline, setting: Setting, rows: n
     return _model_with_card(pipeline, plan, best.outcome.learner, setting, found, rows)
 
 
+def _fold_certificate(results: Results) -> dict[str, float] | None:
+    """What the folds certify of their models of the winner; None where they certify nothing."""
+    found, name = results.certificates, results.judged[0].name
+    if found is None or name not in found.learners:
+        return None
+    return {**asdict(found.learners[name]), "delta": found.delta, "learners": found.candidates}
+
+
 def save_winner(model: ModelFile, results: Results, folder: Path) -> Path:
     """Write FOLDER/model.skops, with the result of the hold-out; BadInput if it cannot be saved.
 
     The hold-out tested the model fitted on the rows outside it; the card says so if this one was fitted on all rows.
     """
     found = None if results.holdout is None else to_plain_values(asdict(results.holdout))
-    card = {**model.card, "holdout": found}
+    card = {**model.card, "holdout": found, "folds": _fold_certificate(results)}
     if (costs := results.plan.cost_matrix) is not None:  # until here it answers with the most probable class
         card["costs"] = costs.to_json()
         steps = [*model.pipeline.steps[:-1], ("method", costs.deciding(model.pipeline[-1]))]
