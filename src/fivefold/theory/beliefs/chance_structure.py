@@ -32,7 +32,7 @@ from fivefold.evaluation.comparison.holm import holm
 from fivefold.theory.beliefs.feature_scores import SCORES, FeatureScore, ScoreName
 
 BLOCK_CELLS = 2**20  # scores in memory at a time: 8 MB, within a cache of the second or third level
-SLACK = 1e-10  # extremities closer than this are equal up to rounding
+SLACK = 1e-12  # extremities closer than this are equal up to rounding: shares and areas of order one, sums of n terms
 
 Correction = Literal["westfall-young", "holm", "benjamini-hochberg", "none"]
 
