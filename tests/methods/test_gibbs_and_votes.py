@@ -89,13 +89,15 @@ def test_a_vote_of_given_rules_learns_their_weights_and_certifies_itself():
     X, y = load_breast_cancer(return_X_y=True)
     rules = [lambda Z, j=j: (Z[:, j] < np.array([15, 700, 0.05, 17, 850])[j % 5]).astype(int) for j in (0, 3, 7, 20)]
     rules += [FrozenEstimator(GaussianNB().fit(X[::2], y[::2])), lambda Z: np.zeros(len(Z), dtype=int)]
-    vote = MajorityVoteClassifier(rules).fit(X[1::2], y[1::2])
+    vote = MajorityVoteClassifier(rules, random_state=0).fit(X[1::2], y[1::2])
     assert vote.weights_.sum() == pytest.approx(1)
     assert vote.weights_[4] > 0.3 > vote.weights_[5]
     found = vote.certificate_
     assert (
         found.parts["tandem"]
-        <= MajorityVoteClassifier(rules, objective="uniform").fit(X[1::2], y[1::2]).certificate_.parts["tandem"]
+        <= MajorityVoteClassifier(rules, objective="uniform", random_state=0)
+        .fit(X[1::2], y[1::2])
+        .certificate_.parts["tandem"]
     )
     assert found.risk == pytest.approx(1 - vote.score(X[1::2], y[1::2]))
     assert found.bound >= min(found.parts.values())
@@ -122,9 +124,9 @@ def test_a_vote_of_copies_is_tested_by_the_rows_their_samples_left_out():
 def test_a_bad_list_of_rules_is_refused():
     X, y = some_rows(50)
     with pytest.raises(ValueError, match="rules is empty"):
-        MajorityVoteClassifier([]).fit(X, y)
+        MajorityVoteClassifier([], random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"rules\[1\] must be a fitted classifier or a function; got 3"):
-        MajorityVoteClassifier([lambda Z: np.zeros(len(Z)), 3]).fit(X, y)
+        MajorityVoteClassifier([lambda Z: np.zeros(len(Z)), 3], random_state=0).fit(X, y)
 
 
 def test_the_laplace_bound_says_whether_it_is_rigorous():

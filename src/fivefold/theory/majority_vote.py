@@ -122,7 +122,7 @@ class MajorityVoteClassifier(MemberSequence, Classifier):
     >>> from fivefold.theory import MajorityVoteClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> stumps = [lambda Z, j=j, t=t: (Z[:, j] < t).astype(int) for j, t in ((0, 15), (3, 700), (7, 0.05), (20, 17))]
-    >>> vote = MajorityVoteClassifier(stumps).fit(X, y)
+    >>> vote = MajorityVoteClassifier(stumps, random_state=0).fit(X, y)
     >>> vote.weights_.round(2), round(vote.certificate_.bound, 3), round(1 - vote.score(X, y), 3)
     (array([0.13, 0.16, 0.43, 0.29]), 0.294, 0.084)
     """
