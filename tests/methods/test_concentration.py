@@ -11,6 +11,7 @@ from fivefold.theory.concentration import (
     bernstein_upper,
     betting_interval,
     betting_upper,
+    binary_kl,
     binomial_interval,
     binomial_tail,
     binomial_upper,
@@ -78,6 +79,18 @@ def test_kl_inversion_is_right_to_twelve_digits_over_the_whole_range(inverse):
             near, far = mpmath.mpf(q) - outward * slack, mpmath.mpf(q) + outward * slack
             assert (near - mpmath.mpf(p)) * outward <= 0 or exact_kl(p, near) <= budget, (p, budget, q)
             assert exact_kl(p, far) >= budget or p == q == (1 + outward) / 2, (p, budget, q)
+
+
+def test_binary_kl_keeps_its_digits():
+    """For numbers near each other, near 0 and near 1, where terms cancel; relative to the divergence itself."""
+    rng = np.random.default_rng(0)
+    p = np.r_[rng.random(200), 10.0 ** rng.uniform(-40, -1, 200), 1 - 10.0 ** rng.uniform(-12, -1, 200), 0.0, 1.0]
+    q = (p * (1 + rng.choice([-1, 1], p.size) * 10.0 ** rng.uniform(-14, 0, p.size))).clip(0, 1)
+    q = np.where(rng.random(p.size) < 0.2, rng.random(p.size), q)
+    with mpmath.workdps(120):
+        exact = np.array([float(exact_kl(a, mpmath.mpf(b))) for a, b in zip(p, q, strict=True)])
+    assert_allclose(binary_kl(p, q), exact, rtol=1e-14)
+    assert (binary_kl(p, q) >= 0).all()
 
 
 @pytest.mark.parametrize("inverse", [kl_largest, kl_smallest], ids=["largest", "smallest"])

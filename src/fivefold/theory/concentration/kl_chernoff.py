@@ -28,7 +28,7 @@ from fivefold.theory.concentration.bound_arguments import (
     check_unit,
     doubles,
 )
-from fivefold.theory.concentration.kl_inversion_loops import log_shrinkage, log_shrinkages
+from fivefold.theory.concentration.kl_inversion_loops import SERIES_LIMIT, log_shrinkage, log_shrinkages
 
 INTERPRETED_ENTRIES = 200  # fewer are solved faster without the compiler, which takes a second to import
 
@@ -36,7 +36,7 @@ INTERPRETED_ENTRIES = 200  # fewer are solved faster without the compiler, which
 def binary_kl(p: Numbers, q: Numbers) -> Doubles:
     """KL(p, q) of two Bernoulli distributions, in nats; infinite if q excludes an outcome that p allows."""
     p, q = doubles(p), doubles(q)
-    return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
+    return _divergence(p, q, q - p) + _divergence(1 - p, 1 - q, p - q)
 
 
 def binary_kl_below(p: Numbers, q: Numbers) -> Doubles:
@@ -113,13 +113,23 @@ def _admit(p: Numbers, budget: Numbers) -> tuple[Doubles, Doubles]:
 
 def _log_shrinkage(g: Doubles, s: Doubles, budget: Doubles) -> Doubles:
     """u for arrays of masses g + s = 1; 0 where there is no mass to shrink."""
-    shape = np.broadcast_shapes(g.shape, budget.shape)
-    some = s > 0
-    masses = (g, np.where(some, s, 1.0), np.where(some, budget, 0.0))
-    G, S, B = (np.ascontiguousarray(np.broadcast_to(a, shape)).ravel() for a in masses)
-    U = np.empty_like(B)
+    G, S, B = (np.ravel(a) for a in np.broadcast_arrays(g, s, budget))
+    U = np.zeros(B.shape)
     if len(U) <= INTERPRETED_ENTRIES:
-        U[:] = [log_shrinkage.function(*entry) for entry in zip(G.tolist(), S.tolist(), B.tolist(), strict=True)]
+        entries = zip(G.tolist(), S.tolist(), B.tolist(), strict=True)
+        U[:] = [log_shrinkage.function(*entry) for entry in entries]
     else:
         map_parts(lambda lo, hi: log_shrinkages(G[lo:hi], S[lo:hi], B[lo:hi], U[lo:hi]), len(U))
-    return U.reshape(shape)
+    return U.reshape(np.broadcast_shapes(g.shape, budget.shape))
+
+
+def _divergence(a: Doubles, b: Doubles, change: Doubles) -> Doubles:
+    """a ln(a / b) + b - a, never negative, with all its digits where b = a + change is near a.
+
+    There it is a (x - ln(1 + x)) with x = change / a; with r = x / (2 + x) it is change r - 2 a (r^3/3 + r^5/5 + ...).
+    """
+    near = np.abs(change) < SERIES_LIMIT * a
+    r = np.divide(change, 2 * a + change, out=np.zeros(near.shape), where=near)
+    z = r * r
+    odd = np.polynomial.polynomial.polyval(z, 1 / np.arange(3, 23, 2))  # 1/3 + z/5 + ...: z is at most 1/49
+    return np.where(near, change * r - 2 * a * r * z * odd, rel_entr(a, b) + change)

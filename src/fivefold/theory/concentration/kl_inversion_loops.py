@@ -25,8 +25,8 @@ LAST_STEP = 1e-6  # relative; a step of Halley's method triples the digits, so t
 
 @jit
 def log_shrinkage(g, s, budget):
-    """The u with KL(g, 1 - s e^-u) = budget, for masses g + s = 1, s > 0."""
-    if budget == 0.0:
+    """The u with KL(g, 1 - s e^-u) = budget, for masses g + s = 1; 0 if there is nothing to shrink."""
+    if budget == 0.0 or s == 0.0:
         return 0.0
     if g == 0.0:
         return budget / s
