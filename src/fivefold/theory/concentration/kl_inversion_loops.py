@@ -6,9 +6,12 @@ Two masses g + s = 1; s shrinks to s e^-u and g grows to g + d, with d = s (1 - 
     f'(u) = d / (g + d),    f''(u) = g s e^-u / (g + d)^2
 
 Both parts of f are positive, so no digit is lost for small u if u - 1 + e^-u and x - ln(1 + x) are summed as series
-there. f is convex: f(u) <= min(s u, s u^2 / (2 g)) and f(u) >= s u + g ln g put the root between two numbers, and
-Halley's steps end within rounding after a few. With s e^-u rather than d as the unknown the mass that is left
-keeps its digits however small it is.
+there. f is convex: f(u) <= s u and f(u) >= s u + g ln g put the root between two numbers, and for small budgets it is
+
+    u = t + (1 + s) t^2 / (6 g) + ...,    t^2 = 2 g budget / s
+
+From there Halley's method takes two steps, sometimes three. With s e^-u rather than d as the unknown the mass that is
+left keeps its digits however small it is.
 """
 
 from __future__ import annotations
@@ -17,10 +20,10 @@ import math
 
 from fivefold.core.compilation.jit import jit
 
-MAX_STEPS = 60  # three to six are taken; a stop in case rounding makes the steps go in circles
+MAX_STEPS = 60  # a stop in case rounding makes the steps go in circles
 SERIES_LIMIT = 0.25  # below this the series have enough terms for every digit; above it the direct form loses two bits
 LARGE_RATIO = 1e10  # above this 1 + x is x to every digit, and x may overflow
-LAST_STEP = 1e-6  # relative; a step of Halley's method triples the digits, so the next one would be below rounding
+LAST_STEP = 1e-5  # relative; a step of Halley's method triples the digits, so the next one would be at the rounding
 
 
 @jit
@@ -31,7 +34,8 @@ def log_shrinkage(g, s, budget):
     if g == 0.0:
         return budget / s
     log_g = math.log1p(-s) if s < 0.5 else math.log(g)
-    u = min((budget - g * log_g) / s, math.sqrt(2.0 * g * budget / s) + budget / s)
+    least = budget / s
+    u = min(least - g * log_g / s, max(least, math.sqrt(2.0 * g * least) + (1.0 + s) * least / 3.0))
     for _ in range(MAX_STEPS):
         lost = -math.expm1(-u)  # share of s that is gone
         d = s * lost
