@@ -18,6 +18,8 @@ from fivefold.theory.certify import certify as certify
 from fivefold.theory.codes import Description as Description
 from fivefold.theory.codes import choose_precision as choose_precision
 from fivefold.theory.codes import describe as describe
+from fivefold.theory.concentration.coverage import simulate_coverage as simulate_coverage
+from fivefold.theory.concentration.limit_comparison import compare_limits as compare_limits
 from fivefold.theory.cross_validation_bound import cross_validation_upper as cross_validation_upper
 from fivefold.theory.gibbs_classifier import GibbsClassifier as GibbsClassifier
 from fivefold.theory.holdout_bound import certify_holdout as certify_holdout
