@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.ensemble import AdaBoostClassifier, BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from fivefold.ensemble.members import bootstrap_bag
 from fivefold.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from fivefold.naive_bayes import GaussianNB
 from fivefold.svm import SVC, LinearSVC
@@ -114,6 +115,26 @@ def test_a_forest_is_judged_by_the_rows_its_trees_did_not_see():
     found = certify(forest, X, y)
     assert {"PAC-Bayes, first-order vote", "PAC-Bayes, tandem vote", "C-bound"} <= set(found.parts)
     assert found.bound < 1
+
+
+@pytest.mark.parametrize(("n", "exact"), [(200, True), (600, False)])
+def test_a_tree_of_a_forest_does_not_depend_on_the_labels_of_rows_left_out(monkeypatch, n, exact):
+    """Nor on their values, where columns have at most 255 of them; beyond, all rows share the bins of the columns."""
+    monkeypatch.setattr(bootstrap_bag, "content_order", lambda X, y=None: np.arange(len(X), dtype=np.int32))
+    X, y = two_classes(n)
+    rng = np.random.RandomState(0)
+    for kind in (RandomForestClassifier, ExtraTreesClassifier):
+        forest = kind(3, bootstrap=True, random_state=0).fit(X, y)
+        out = np.setdiff1d(np.arange(n), forest.estimators_samples_[1])
+        labels, values = y.copy(), X.copy()
+        labels[out] = 1 - labels[out]
+        values[out] += rng.randn(len(out), X.shape[1])
+        tree = forest.estimators_[1].tree_
+        for changed in (kind(3, bootstrap=True, random_state=0).fit(X, labels),) + (
+            (kind(3, bootstrap=True, random_state=0).fit(values, y),) if exact or kind is ExtraTreesClassifier else ()
+        ):
+            other = changed.estimators_[1].tree_
+            assert (tree.feature == other.feature).all() and (tree.threshold == other.threshold).all()
 
 
 @pytest.mark.parametrize("rows_per_voter", [0.5, 1.0])
