@@ -77,6 +77,10 @@ from fivefold.plot.sequences.trellis import trellis as trellis
 from fivefold.plot.surfaces import surfaces as surfaces
 from fivefold.plot.theory.belief_path import belief_path as belief_path
 from fivefold.plot.theory.bound_curves import bound_curves as bound_curves
+from fivefold.plot.theory.capacity_curves import confidence_curves as confidence_curves
+from fivefold.plot.theory.capacity_curves import labelling_panels as labelling_panels
+from fivefold.plot.theory.capacity_curves import margin_error_curves as margin_error_curves
+from fivefold.plot.theory.capacity_curves import structural_risk_curve as structural_risk_curve
 from fivefold.plot.theory.convergence_curve import convergence_curve as convergence_curve
 from fivefold.plot.theory.error_limits import error_limits as error_limits
 from fivefold.plot.theory.error_limits import limit_tails as limit_tails

@@ -27,7 +27,7 @@ from fivefold.core.types import Array, Doubles
 from fivefold.theory.bounds import BoundCard, BoundValue, Case, register
 from fivefold.theory.capacity.margins import scaled_margins, vote_margins
 from fivefold.theory.capacity.rademacher import deviation
-from fivefold.theory.capacity.vc_bounds import FAMILY_FIXED, INDEPENDENT
+from fivefold.theory.capacity.vc_bounds import FAMILY_FIXED, INDEPENDENT, has_missing
 
 MAX_SCALE_STEP = 80  # scales from 2^-40 to 2^40: beyond, margins or norms are no numbers that data have
 
@@ -126,7 +126,7 @@ def vote_margin_bound(case: Case, delta: float) -> BoundValue:
     """The best scale of a weighted vote of two classes."""
     margins, family = vote_margins(case.model, case.X, case.y)
     growth = family.growth_at(case.n)
-    if np.isnan(margins).any():
+    if has_missing(case.X):
         return BoundValue(1.0)
     j = np.arange(MAX_SCALE_STEP)
     log_odds = -math.log(delta) + np.log((j + 1.0) * (j + 2.0)) - family.log_weight

@@ -96,6 +96,8 @@ def vote_margins(model: Any, X: Table, y: Labels) -> tuple[Doubles, Capacity]:
         return signs * (weights @ votes) / max(weights.sum(), np.finfo(float).tiny), family
     if name in FORESTS:
         signs = _signs(model, y)
+        if hasattr(model, "categories_in_"):
+            raise NotApplicable("the capacity of trees is known for columns of numbers; these cut sets of categories")
         L, share = forest_leaves(model)
         family = tree_family(L, model.n_features_in_, 2, share)
         return signs * (2.0 * np.asarray(model.predict_proba(X), dtype=float)[:, 1] - 1.0), family

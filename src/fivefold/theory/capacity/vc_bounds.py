@@ -126,7 +126,7 @@ def hypergeometric_bound(case: Case, delta: float) -> BoundValue:
     """The hypergeometric tail, from the growth function of the model's family."""
     family = capacity(case.model)
     growth = family.growth_at(2 * case.n) - family.log_weight
-    if _has_missing(case.X):
+    if has_missing(case.X):
         return BoundValue(1.0)
     return BoundValue(hypergeometric_upper(case.errors, case.n, growth, delta), details=_details(family))
 
@@ -145,7 +145,7 @@ def growth_bound(case: Case, delta: float) -> BoundValue:
     """Training error plus a square root of the growth function of the model's family."""
     family = capacity(case.model)
     growth = family.growth_at(2 * case.n) - family.log_weight
-    if _has_missing(case.X):
+    if has_missing(case.X):
         return BoundValue(1.0)
     return BoundValue(case.risk + growth_confidence(growth, case.n, delta), details=_details(family))
 
@@ -158,7 +158,7 @@ def _details(family: Capacity) -> dict[str, float]:
     return {"VC dimension": family.dimension}
 
 
-def _has_missing(X: Table) -> bool:
+def has_missing(X: Table) -> bool:
     """Rows with missing values go where a tree learned to send them: tests that the growth function does not count."""
     values = np.asarray(X.data if issparse(X) else X)
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
