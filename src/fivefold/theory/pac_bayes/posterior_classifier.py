@@ -45,7 +45,7 @@ CERTIFICATE_ASSUMPTIONS = (
     ROWS_ASSUMPTION,
     "columns were neither chosen nor scaled by these rows before they came here",
 )
-RATE_SHARE = 0.5  # of the rows of a prior: those that all divisions share, for the rate
+RATE_SHARE = 0.75  # of the rows of a prior: those that all divisions share, for the rate
 
 
 @register(
