@@ -86,8 +86,7 @@ class LinearRules:
 
     def errors_at(self, X: Table, codes: Codes, factors: Sequence[float]) -> Iterator[Vector]:
         """Exactly, row by row."""
-        F = self.features(X)
-        return (self.posterior.scaled(factor).errors(F, codes) for factor in factors)
+        return self.posterior.errors_at(self.features(X), codes, factors)
 
     def scaled(self, factor: float) -> Self:
         """With weights multiplied by a factor."""

@@ -22,6 +22,7 @@ Langford & Shawe-Taylor (2002), PAC-Bayes & margins; McAllester (2003).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -98,11 +99,18 @@ class GaussianLinearPosterior:
 
     def errors(self, F: Table, codes: Codes) -> Vector:
         """The probability of an error on each row of features; `codes` number the classes, 1 is the sign +."""
+        return next(self.errors_at(F, codes, (1.0,)))
+
+    def errors_at(self, F: Table, codes: Codes, factors: Sequence[float]) -> Iterator[Vector]:
+        """The same with the mean multiplied by each factor."""
+        codes, empty = np.asarray(codes), ~np.asarray(F).any(axis=1)
         if self.mean.ndim == 2:
-            found, tie = _class_errors(normalised(F) @ self.mean.T / self.scale, np.asarray(codes)), 0
+            scores = normalised(F) @ self.mean.T / self.scale
+            each, tie = (_class_errors(factor * scores, codes) for factor in factors), 0
         else:
-            found, tie = probit_loss(self.margins(F, codes)), 1
-        return np.where(np.asarray(F).any(axis=1), found, np.asarray(codes) != tie)
+            margins = self.margins(F, codes)
+            each, tie = (probit_loss(factor * margins) for factor in factors), 1
+        return (np.where(empty, codes != tie, errors) for errors in each)
 
     def error(self, F: Table, codes: Codes) -> float:
         """Their mean: the Gibbs error on these rows."""
