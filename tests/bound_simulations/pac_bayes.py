@@ -140,7 +140,6 @@ def majority_tail(p):
 SIMULATIONS = {
     "PAC-Bayes, Gaussian posterior": partial(one_rule, "PAC-Bayes, Gaussian posterior"),
     "PAC-Bayes, Gaussian posterior, of coin throws": partial(linear, "PAC-Bayes, Gaussian posterior", 0.5),
-    "PAC-Bayes, Gaussian posterior, of noisy labels": partial(linear, "PAC-Bayes, Gaussian posterior", FLIPPED),
     "PAC-Bayes, Gaussian vote": partial(linear, "PAC-Bayes, Gaussian vote", FLIPPED),
     "PAC-Bayes, sampled rules": partial(one_rule, "PAC-Bayes, sampled rules"),
     "PAC-Bayes, first-order vote": partial(vote, "PAC-Bayes, first-order vote", True),
