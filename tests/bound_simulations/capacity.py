@@ -8,17 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fivefold.neighbors import KNeighborsClassifier
 from fivefold.theory.bounds import BOUNDS, Case
 from fivefold.theory.capacity import compression, margin_bound, stability, vc_bounds  # noqa: F401  registers bounds
 from fivefold.theory.capacity.compression import CompressionSet, compression_set
 from fivefold.theory.capacity.margins import ScaledMargins, scaled_margins, vote_margins
 from fivefold.theory.capacity.model_capacity import Capacity, capacity
-from fivefold.theory.capacity.stability import answer_stability, uniform_stability
+from fivefold.theory.capacity.stability import answer_stability, leave_one_out_error, uniform_stability
 
 DELTA = 0.05
-CELLS = 12  # a table of answers, one per cell: 2^12 members
-DIMENSIONS = 300  # of the linear classifier, as many as rows: it separates any labels, with a large margin
+CELLS = 30  # a table of answers, one per cell: 2^30 members
+DIMENSIONS = 200  # of the linear classifier, as many as rows: it separates any labels, with a large margin
 FLIPPED = 0.1  # share of labels that are not what x says
 
 
@@ -56,6 +55,14 @@ class SignRidge:
     penalty: float
 
 
+@dataclass(frozen=True)
+class NearestOnLine:
+    """The nearest of rows on a line, ascending."""
+
+    x: np.ndarray
+    y: np.ndarray
+
+
 @capacity.register
 def _(model: TableOfAnswers):
     return Capacity("tables", CELLS, lambda m: min(m, CELLS) * np.log(2))
@@ -82,6 +89,13 @@ def _(model: SignRidge, X, y):
     return ScaledMargins(y * np.sign(X[:, 0]) * model.c, abs(model.c), float(len(y)), True)
 
 
+@leave_one_out_error.register
+def _(model: NearestOnLine):
+    before, after = np.r_[np.inf, np.diff(model.x)], np.r_[np.diff(model.x), np.inf]
+    others = np.arange(len(model.x)) + np.where(before < after, -1, 1)
+    return 1, float(np.mean(model.y[others] != model.y))
+
+
 @answer_stability.register
 def _(model: SignRidge, n):
     return uniform_stability(2 * (1 + 1 / np.sqrt(model.penalty)), 1.0, model.penalty, n)
@@ -104,7 +118,7 @@ def table_of_answers(name, n):
 
 
 def linear(rng):
-    n = 300
+    n = DIMENSIONS
     X, y = rng.normal(size=(n, DIMENSIONS)), rng.choice([-1.0, 1.0], size=n)
     X /= np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
     model = MeanOfRows(y @ X)
@@ -133,10 +147,9 @@ def neighbours(rng):
     """A label is 1 with a small probability, wherever x is; a row answers for its cell, up to halfway to the next."""
     n = 400
     x, y = np.sort(rng.random(n)), (rng.random(n) < FLIPPED).astype(int)
-    model = KNeighborsClassifier(1).fit(x[:, None], y)
     widths = np.diff(np.concatenate([[0.0], (x[1:] + x[:-1]) / 2, [1.0]]))
     error = float(widths @ np.where(y == 1, 1 - FLIPPED, FLIPPED))
-    return bound("leave-one-out, neighbours", model, x[:, None], y, np.zeros(n)), error
+    return bound("leave-one-out, neighbours", NearestOnLine(x, y), x[:, None], y, np.zeros(n)), error
 
 
 def ridge(rng):
@@ -150,8 +163,8 @@ def ridge(rng):
 
 
 SIMULATIONS = {
-    "VC, hypergeometric tail": table_of_answers("VC, hypergeometric tail", 60),
-    "VC, growth function": table_of_answers("VC, growth function", 60),
+    "VC, hypergeometric tail": table_of_answers("VC, hypergeometric tail", 100),
+    "VC, growth function": table_of_answers("VC, growth function", 100),
     "margin": linear,
     "margin of a vote": vote,
     "sample compression": chosen_row,

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse import issparse
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from fivefold.core.types import Indices, Mask, Table
 from fivefold.theory.bounds import BoundCard, BoundValue, Case, NotApplicable, register
@@ -116,7 +116,7 @@ def log_binomial_upper(errors: int, n: int, log_delta: float) -> float:
     ways = gammaln(n + 1) - gammaln(i + 1) - gammaln(n - i + 1)
 
     def excess(odds: float) -> float:  # the logarithm of p / (1 - p), which has no ends to run into
-        return float(logsumexp(ways + i * odds)) - n * float(np.logaddexp(0.0, odds)) - log_delta
+        return float(np.logaddexp.reduce(ways + i * odds)) - n * float(np.logaddexp(0.0, odds)) - log_delta
 
     low = math.log(errors / (n - errors)) - 1.0  # p below errors / n: the tail is above one half, hence above delta
     low = low if excess(low) > 0 else low - 50.0

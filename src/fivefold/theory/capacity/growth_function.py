@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 
 def hyperplane_dichotomies(m: int, d: int) -> int:
@@ -117,7 +117,7 @@ def _log_binomial_sum(n: float, k: float) -> float:
     if k >= n:
         return n * math.log(2)
     i = np.arange(int(k) + 1)
-    return float(logsumexp(gammaln(n + 1) - gammaln(i + 1) - gammaln(n - i + 1)))
+    return float(np.logaddexp.reduce(gammaln(n + 1) - gammaln(i + 1) - gammaln(n - i + 1)))
 
 
 def _check_counts(**counts: int) -> None:

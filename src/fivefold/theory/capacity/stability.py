@@ -89,6 +89,19 @@ def uniform_stability(slope: float, kappa: float, penalty: float, n: int) -> flo
 
 
 @singledispatch
+def leave_one_out_error(model: Any) -> tuple[int, float]:
+    """How many neighbours answer, and the share of the rows of fit that the others answer wrongly."""
+    if type(model).__name__ != "KNeighborsClassifier":
+        raise NotApplicable(f"{type(model).__name__} is no rule of k nearest neighbours")
+    if model.metric == "precomputed":
+        raise NotApplicable("distances were computed beforehand, and the rows themselves are not known")
+    k, own = int(model.n_neighbors), model.model_.target if hasattr(model, "model_") else model._y
+    if len(own) <= k:
+        return k, 1.0  # without a row there are too few others
+    return k, float(np.mean(np.asarray(model.predict_proba(None)).argmax(axis=1) != np.ravel(own)))
+
+
+@singledispatch
 def answer_stability(model: Any, n: int) -> float:
     """How far any answer f(x) of a classifier of two classes moves when one of its n rows is left out."""
     if type(model).__name__ != "KernelRidgeClassifier":
@@ -130,13 +143,7 @@ def stability_confidence(stability: float, n: int, delta: float = 0.05) -> float
 )
 def neighbor_bound(case: Case, delta: float) -> BoundValue:
     """The leave-one-out error of k neighbours and its deviation."""
-    model: Any = case.model
-    if type(model).__name__ != "KNeighborsClassifier":
-        raise NotApplicable(f"{type(model).__name__} is no rule of k nearest neighbours")
-    if model.metric == "precomputed":
-        raise NotApplicable("distances were computed beforehand, and the rows themselves are not known")
-    k = int(model.n_neighbors)
-    loo = _leave_one_out_error(model) if case.n > k else 1.0
+    k, loo = leave_one_out_error(case.model)
     return BoundValue(loo + neighbor_deviation(k, case.n, delta), details={"leave-one-out error": loo})
 
 
@@ -158,9 +165,3 @@ def stability_bound(case: Case, delta: float) -> BoundValue:
     added = [stability_confidence(moved / margin, case.n, delta / MARGIN_STEPS) for margin in g]
     values = mean_ramps(margins, 1 / g) + np.array(added)
     return BoundValue(float(values.min()), details={"stability": moved})
-
-
-def _leave_one_out_error(model: Any) -> float:
-    """The share of the rows of fit that the other rows, without the row itself, answer wrongly."""
-    own = model.model_.target if hasattr(model, "model_") else model._y  # codes of the labels, by scikit-learn's name
-    return float(np.mean(np.asarray(model.predict_proba(None)).argmax(axis=1) != np.ravel(own)))

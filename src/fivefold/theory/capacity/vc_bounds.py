@@ -23,7 +23,7 @@ import math
 import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse import issparse
-from scipy.special import betaln, gammaln, logsumexp
+from scipy.special import betaln, gammaln
 
 from fivefold.core.types import Doubles, Indices, Table
 from fivefold.theory.bounds import BoundCard, BoundValue, Case, register
@@ -170,7 +170,7 @@ def _log_lower_tail(k: int, m: int, n: int) -> float:
     if not len(i):
         return -math.inf
     ways = _log_choose(k + m, i) + _log_choose(2 * n - k - m, n - i)
-    return float(logsumexp(ways) - (gammaln(2 * n + 1) - 2 * gammaln(n + 1)))
+    return float(np.logaddexp.reduce(ways) - (gammaln(2 * n + 1) - 2 * gammaln(n + 1)))
 
 
 def _log_choose(n: int, k: Indices) -> Doubles:
