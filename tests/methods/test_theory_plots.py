@@ -107,6 +107,6 @@ class TestBoundCurves:
 
     def test_impossible_sizes_are_refused(self):
         with pytest.raises(ValueError, match=r"numbers of rows from 1 to 150; got \[151\]"):
-            certificates_by_rows(DecisionTreeClassifier(), *load_iris(return_X_y=True), [151])
+            certificates_by_rows(DecisionTreeClassifier(random_state=0), *load_iris(return_X_y=True), [151])
         with pytest.raises(ValueError, match="one at least; got none"):
             certificates_by_delta(None, None, None, [])

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
+from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.types import UserTable, UserTarget, Vector
 from fivefold.evaluation.protocols import FittedModel, Model
 from fivefold.theory.bounds import Rows
@@ -69,7 +69,7 @@ def certificates_by_rows(
     order, found = np.random.default_rng(seed).permutation(len(labels)), []
     for n in sizes:
         part = order[:n]
-        own, known = _safe_indexing(X, part), labels[part]
+        own, known = rows_of(X, part), labels[part]
         fitted: Any = clone(model).fit(own, known) if rows == "training" else model
         found.append(certify(fitted, own, known, delta, rows=rows, **settings))
     return CertificateSeries("rows", np.asarray(sizes, dtype=float), tuple(found))
