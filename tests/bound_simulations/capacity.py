@@ -133,6 +133,25 @@ def vote(rng):
     return bound("margin of a vote", model, X, y, y * (X @ weights) <= 0), 0.5
 
 
+def flipped(rng, n, columns=1):
+    """Signs, the first of which is the label except where that is flipped."""
+    X = 2.0 * rng.integers(2, size=(n, columns)) - 1.0
+    return X, X[:, 0] * np.where(rng.random(n) < FLIPPED, -1.0, 1.0)
+
+
+def line(rng):
+    X, y = flipped(rng, 1000)
+    model = MeanOfRows(y @ X)
+    return bound("margin", model, X, y, y * (X @ model.w) <= 0), FLIPPED if model.w[0] > 0 else 1 - FLIPPED
+
+
+def best_column(rng):
+    X, y = flipped(rng, 1000, 4)
+    best = int((y @ X).argmax())
+    model = BestOfColumns(np.eye(4)[best])
+    return bound("margin of a vote", model, X, y, y * X[:, best] <= 0), FLIPPED if best == 0 else 0.5
+
+
 def chosen_row(rng):
     """Each row says something about the n - 1 others, right with probability 1/2: the best of n such rows."""
     n = 40
@@ -154,19 +173,19 @@ def neighbours(rng):
 
 def ridge(rng):
     n, penalty = 4000, 4.0
-    x = rng.choice([-1.0, 1.0], size=n)
-    y = x * np.where(rng.random(n) < FLIPPED, -1.0, 1.0)
-    model = SignRidge(float(y @ x) / (n * (1 + penalty)), penalty)
-    return bound(
-        "uniform stability", model, x[:, None], y, y * x * model.c <= 0
-    ), FLIPPED if model.c > 0 else 1 - FLIPPED
+    X, y = flipped(rng, n)
+    model = SignRidge(float(y @ X[:, 0]) / (n * (1 + penalty)), penalty)
+    error = FLIPPED if model.c > 0 else 1 - FLIPPED
+    return bound("uniform stability", model, X, y, y * X[:, 0] * model.c <= 0), error
 
 
 SIMULATIONS = {
     "VC, hypergeometric tail": table_of_answers("VC, hypergeometric tail", 100),
     "VC, growth function": table_of_answers("VC, growth function", 100),
     "margin": linear,
+    "margin, of flipped labels": line,
     "margin of a vote": vote,
+    "margin of a vote, of flipped labels": best_column,
     "sample compression": chosen_row,
     "leave-one-out, neighbours": neighbours,
     "uniform stability": ridge,
