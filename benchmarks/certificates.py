@@ -23,9 +23,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from fivefold.datasets import blood_tests
 from fivefold.ensemble import AdaBoostClassifier, RandomForestClassifier
 from fivefold.linear_model import LogisticRegression
-from fivefold.neighbors import CondensedNeighborsClassifier
+from fivefold.neighbors import CondensedNeighborsClassifier, KNeighborsClassifier
 from fivefold.svm import SVC
-from fivefold.theory import CertificateError, certify, registered_bounds
+from fivefold.theory import CertificateError, PACBayesProbit, certify, registered_bounds
 from fivefold.theory.concentration.coverage import Coverage, measure_coverage
 from fivefold.tree import DecisionTreeClassifier
 
@@ -61,6 +61,8 @@ def models() -> dict[str, Any]:
         "forest": RandomForestClassifier(n_estimators=100, min_samples_leaf=2, random_state=0),
         "boosting": AdaBoostClassifier(n_estimators=10, random_state=0),
         "support vectors": SVC(kernel="rbf", gamma=1.0, C=10.0),
+        "neighbours": KNeighborsClassifier(5),
+        "PAC-Bayes probit": PACBayesProbit(random_state=0),
         "prototypes": CondensedNeighborsClassifier(random_state=0),
     }
 
