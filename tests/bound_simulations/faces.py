@@ -9,6 +9,8 @@ from fivefold.theory import cross_validation_upper
 DELTA = 0.05
 FOLDS, FOLD_ROWS, SHARE = 3, 12, 0.25  # SHARE of class 1; a fold of 12 rows often holds few of them
 
+ONE_FOLD_ROWS = 60
+
 
 @cache
 def _upper(errors):
@@ -24,4 +26,16 @@ def majority_folds(rng):
     return _upper(tuple(sorted(errors.tolist()))), float(np.where(majority, 1 - SHARE, SHARE).mean())
 
 
-SIMULATIONS = {"cross-validation folds": majority_folds}
+@cache
+def _one_fold_limits():
+    return np.array([cross_validation_upper([k], ONE_FOLD_ROWS, DELTA) for k in range(ONE_FOLD_ROWS + 1)])
+
+
+def one_fold(rng):
+    """The true error lies just above the bound for k errors, where a single fold is wrong with probability delta / e."""
+    limits = _one_fold_limits()
+    risk = rng.choice(limits[:-1]) + 1e-9
+    return limits[rng.binomial(ONE_FOLD_ROWS, risk)], risk
+
+
+SIMULATIONS = {"cross-validation folds": majority_folds, "cross-validation folds, one at an edge": one_fold}
