@@ -32,7 +32,7 @@ def _one_fold_limits():
 
 
 def one_fold(rng):
-    """The true error lies just above the bound for k errors, where a single fold is wrong with probability delta / e."""
+    """A true error just above the bound for k errors, where a single fold is wrong with probability delta / e."""
     limits = _one_fold_limits()
     risk = rng.choice(limits[:-1]) + 1e-9
     return limits[rng.binomial(ONE_FOLD_ROWS, risk)], risk
