@@ -1,6 +1,6 @@
 """Margin bounds: a classifier that is right with room to spare errs little on new data, whatever its dimension.
 
-    D  w'x, |w| <= Lambda, |x| <= R     P(error) <= nu + sqrt((c / m) ((R Lambda / rho)^2 ln^2 m + ln(1 / delta)))
+    w'x, |w| <= Lambda, |x| <= R        P(error) <= nu + sqrt((c / m) ((R Lambda / rho)^2 ln^2 m + ln(1 / delta)))
     fat-shattering                      P(error) <= nu + sqrt((2 / n) (f ln(34 e n / f) log2(578 n) + ln(4 / delta)))
                                         f = fat(rho / 16);  nu: the share of rows with a margin below rho
     linear and kernel classifiers       P(error) <= mean ramp(y g) + 2 s sqrt(sum_i k(x_i, x_i)) / n + deviation
