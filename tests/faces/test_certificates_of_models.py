@@ -1,6 +1,7 @@
 """`fivefold certify` and `fivefold bounds`."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -11,6 +12,7 @@ from fivefold.cli.app import app
 from fivefold.study.models.certification import certify_model
 from fivefold.study.models.model_file import load_model
 from fivefold.study.models.new_rows import read_new_rows
+from fivefold.study.tables.dataset import BadInput
 from fivefold.theory import certify_holdout, registered_bounds
 
 
@@ -89,3 +91,15 @@ def test_a_part_of_a_name_shows_all_that_hold_it_and_an_unknown_one_is_refused()
     assert {card["name"] for card in found} >= {"relative Chernoff", "relative Chernoff, simple"}
     shown = run("bounds", "hoefding")
     assert shown.exit_code == 2 and "did you mean hoeffding?" in shown.output
+
+
+def test_a_refusal_names_what_the_folds_of_its_study_certify(folder):
+    model = load_model(folder / "nb.skops")
+    rows = read_new_rows(folder / "train.csv", model.schema, "target")
+    known = replace(model, card={**model.card, "folds": {"bound": 0.125, "delta": 0.05, "learners": 3}})
+    with pytest.raises(BadInput, match="one drawn at random is wrong on less than 12.50% of new rows"):
+        certify_model(known, rows, 0.05)
+    with pytest.raises(BadInput) as error:
+        certify_model(model, rows, 0.05)
+    assert "learned from the rows that the model is judged on" in str(error.value)
+    assert "folds of its study" not in str(error.value)

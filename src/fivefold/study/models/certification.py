@@ -35,7 +35,18 @@ def certify_model(model: ModelFile, new: NewRows, delta: float, rows: Rows | Non
     try:
         return certify(model.pipeline, new.X, y, delta, rows=rows)
     except CertificateError as error:
-        raise BadInput(str(error)) from None
+        raise BadInput(str(error) + _known_from_folds(model)) from None
+
+
+def _known_from_folds(model: ModelFile) -> str:
+    """What the study that made the model certified of it, if it did."""
+    found = model.card.get("folds")
+    if not found or found["bound"] >= 1:
+        return ""
+    return (
+        ". The folds of its study certify their models: one drawn at random is wrong on less than "
+        f"{found['bound']:.2%} of new rows, with probability {1 - found['delta']:g}"
+    )
 
 
 def _training_rows(model: ModelFile, new: NewRows, said: Rows | None) -> Rows:
