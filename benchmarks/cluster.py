@@ -1,4 +1,4 @@
-"""K-means beside scikit-learn and its Intel extension; inertia recomputed from the centres found."""
+"""K-means and its relatives beside scikit-learn and its Intel extension; inertia recomputed from the centres found."""
 
 from dataclasses import replace
 from functools import partial
@@ -93,5 +93,23 @@ CASES = (
         AS_LUCKY,
         1,
         "50 clusters, three seeds",
+    ),
+    Case(
+        "BisectingKMeans fit",
+        BLOBS,
+        200_000,
+        drop_in("cluster.BisectingKMeans", fit_seeds(0, 1, 2), n_clusters=K),
+        no_worse(inertia, 0.1),  # three trees of splits that are never taken back: their means differ by a few percent
+        3,
+        "50 clusters, three seeds",
+    ),
+    Case(
+        "BisectingKMeans fit of a small table",
+        partial(data.blobs, d=4, K=3, spread=4.0),
+        150,
+        drop_in("cluster.BisectingKMeans", fit_seeds(0, 1, 2), n_clusters=3),
+        no_worse(inertia, 0.2),
+        1,
+        "3 clusters, three seeds",
     ),
 )

@@ -72,3 +72,18 @@ def greedy_plus_plus(X, w, K, trials):
                 after[key] = after.get(key, 0.0) + chance * np.prod(mass[list(tried)])
         chances = after
     return chances
+
+
+def bisections(X, w, K, start, by_inertia=True):
+    """The clusters, as sorted tuples of rows, of bisecting k-means from the centres `start(rows)` of each split."""
+    clusters = [np.arange(len(X))]
+    while len(clusters) < K:
+
+        def score(ids):
+            mean = np.average(X[ids], axis=0, weights=w[ids])
+            return inertia(X[ids], w[ids], [mean]) if by_inertia else w[ids].sum()
+
+        ids = clusters.pop(int(np.argmax([score(ids) for ids in clusters])))
+        labels, _, _ = lloyd(X[ids], w[ids], start(X[ids]))
+        clusters += [ids[labels == 0], ids[labels == 1]]
+    return sorted(tuple(ids.tolist()) for ids in clusters)

@@ -51,9 +51,12 @@ StartRule = Callable[[AnyPoints, Rng], Matrix]  # centres (K, d) from points and
 class HasStarts(Protocol):
     """The parameters of a clusterer that decide where it starts, and how often."""
 
-    n_clusters: Count
-    init: Init
-    n_init: Count | Literal["auto"]
+    @property
+    def n_clusters(self) -> Count: ...
+    @property
+    def init(self) -> Init: ...
+    @property
+    def n_init(self) -> Count | Literal["auto"]: ...
 
 
 class RestartedClusterer(PrototypeClusterer):
@@ -95,12 +98,15 @@ def check_enough_rows(estimator: HasStarts, X: Table) -> None:
         )
 
 
-def start_rule(estimator: HasStarts, X: Table, random_runs: int) -> tuple[int, StartRule]:
-    """How many runs to make, and the rule for the centres of each.
+def start_rule(
+    estimator: HasStarts, X: Table, random_runs: int, n_clusters: int | None = None
+) -> tuple[int, StartRule]:
+    """How many runs to make, and the rule for the centres of each: n_clusters of the estimator, or as many as given.
 
     n_init="auto" makes `random_runs` runs where each start is left to chance, and one otherwise.
     """
-    init, K, asked = estimator.init, estimator.n_clusters, estimator.n_init
+    init, asked = estimator.init, estimator.n_init
+    K = estimator.n_clusters if n_clusters is None else n_clusters
     if isinstance(init, str):
         once = init == "k-means++"
         seeds = (CHUNKED_SEED_RULES if is_chunked(X) else SEED_RULES)[init]
@@ -112,9 +118,9 @@ def start_rule(estimator: HasStarts, X: Table, random_runs: int) -> tuple[int, S
                 "centres or 'k-means++'"
             )
         return _runs(asked, random_runs), lambda points, rng: _shaped(
-            estimator, init(points.table, K, random_state=rng), X
+            estimator, init(points.table, K, random_state=rng), X, K
         )
-    given = _shaped(estimator, init, X)
+    given = _shaped(estimator, init, X, K)
     if _runs(asked, 1) > 1:
         name = type(estimator).__name__
         warn(f"{name}: init gives the centres, so one run is made instead of n_init={asked}", RuntimeWarning)
@@ -125,9 +131,9 @@ def _runs(asked: int | Literal["auto"], auto: int) -> int:
     return auto if asked == "auto" else asked
 
 
-def _shaped(estimator: HasStarts, C: UserTable, X: Table) -> Matrix:
+def _shaped(estimator: HasStarts, C: UserTable, X: Table, K: int) -> Matrix:
     """Centres that a user gave, in the type of X; refused if their shape is wrong."""
-    name, wanted = type(estimator).__name__, (estimator.n_clusters, X.shape[1])
+    name, wanted = type(estimator).__name__, (K, X.shape[1])
     C = check_array(to_numpy(C), dtype=numpy_dtype(X.dtype), order="C", estimator=name, input_name="init")
     if C.shape != wanted:
         raise ValueError(
