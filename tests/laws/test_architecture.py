@@ -41,6 +41,7 @@ SIDEWAYS = {
     ("optim", "spatial"): "the cost of k-means, as a textbook example",
     ("partition", "spatial"): "an order of the rows that their content decides",
     ("spatial", "kernels"): "edit distances are those of the string kernels",
+    ("competitive", "cluster"): "units are centres of clusters",
     ("density", "mixture"): "a mixture is one of the densities that outliers are told by",
     ("density", "neighbors"): "a kernel density shows its rows as a tree of scikit-learn's kind",
     ("density", "naive_bayes"): "classes with densities decide by Bayes' rule",
@@ -239,6 +240,7 @@ def test_what_the_benchmarks_import_is_installed_with_them():
         "dask_ml": "dask_cluster.py compares with it where it is installed",
         "pyarrow": "larger_than_memory.py writes Parquet files",
         "lightgbm": "threads.py compares with it where it is installed",
+        "minisom": "competitive.py compares with it where it is installed",
         "xgboost": "study_quality.py asks it where it is installed",
         "autogluon": "study_quality.py too; it needs older versions of what fivefold is tested with",
     }

@@ -10,6 +10,8 @@ from fivefold.plot.classification import reliability as reliability
 from fivefold.plot.classification import roc as roc
 from fivefold.plot.column_overview import distribution as distribution
 from fivefold.plot.column_overview import missing_map as missing_map
+from fivefold.plot.competitive.unit_map import u_matrix as u_matrix
+from fivefold.plot.competitive.unit_map import unit_map as unit_map
 from fivefold.plot.curves import agreement as agreement
 from fivefold.plot.curves import bias_variance as bias_variance
 from fivefold.plot.curves import curve as curve
