@@ -9,6 +9,7 @@ from fivefold.core.estimators.supervised_learning import NumericTarget
 from fivefold.core.registry import methods
 
 METHODS = methods()
+ROW_QUESTIONS = ("predict", "transform", "score_samples", "kneighbors")
 CASES = [(method, {**method.card.given, **settings}) for method in METHODS for settings in ({}, *method.card.variants)]
 
 
@@ -60,8 +61,12 @@ def outputs(model, X):
 
 def row_question(model):
     """A method of a fitted model that answers about new rows."""
-    names = ("predict", "transform", "score_samples", "kneighbors")
-    return next(getattr(model, name) for name in names if hasattr(model, name))
+    return next(getattr(model, name) for name in ROW_QUESTIONS if hasattr(model, name))
+
+
+def answers_new_rows(case):
+    """Can new rows be asked about? A hierarchy or a density of the rows of fit says nothing of others."""
+    return any(hasattr(case[0].cls, name) for name in ROW_QUESTIONS)
 
 
 def learns_labels(case):

@@ -38,6 +38,7 @@ TRUSTED_TYPES = frozenset(  # data and nothing else
         "builtins.frozenset",
         "datetime.datetime",
         "numpy.dtype",
+        "numpy.mean",  # a function, which can do nothing but average: how FeatureAgglomeration pools columns
         "numpy.random._pickle.__randomstate_ctor",
         "numpy.random.mtrand.RandomState",
         "scipy.sparse._csr.csr_array",

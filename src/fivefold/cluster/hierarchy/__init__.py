@@ -1,0 +1,1 @@
+"""What hierarchical clusterers share: compiled merging, the tree of merges, its cuts."""
