@@ -24,6 +24,7 @@ SHORT = {
 }  # where a method has such a parameter
 LOCAL_ROWS = 1500  # rows for methods that look at the neighbours of every row: enough for several panels and tiles
 LOCAL_CHAPTERS = ("density", "neighbors", "smoothing")
+PAIRWISE_METHODS = ("AgglomerativeClustering",)  # compare all pairs of rows; their shared tasks have tests of their own
 CUBIC_ROWS = 450  # rows for methods whose time grows faster than their square: enough for several tiles of a factor
 
 
@@ -67,7 +68,8 @@ def _parts(thing):
 def digests(case, rows, columns):
     """Of what a case learns from this many rows, and of all it says about some of them."""
     rows = min(rows, CUBIC_ROWS) if case[0].card.growth > 2 else rows
-    rows = min(rows, LOCAL_ROWS) if case[0].chapter in LOCAL_CHAPTERS else rows
+    local = case[0].chapter in LOCAL_CHAPTERS or case[0].name in PAIRWISE_METHODS
+    rows = min(rows, LOCAL_ROWS) if local else rows
     X, y = table(case, n=rows, d=columns)
     model = build(case, **{name: value for name, value in SHORT.items() if name not in case[1]}).fit(X, y)
     said = {name: digest(value) for name, value in outputs(model, X[:5000]).items()}

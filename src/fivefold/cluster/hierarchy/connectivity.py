@@ -10,18 +10,18 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import paired_distances
 
-from fivefold.cluster.hierarchy import graph_loops
+from fivefold.cluster.hierarchy import edge_merge_loops
 from fivefold.cluster.hierarchy.dendrogram import Dendrogram
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.types import Indices, Matrix
 
 KINDS = {
-    "single": graph_loops.SINGLE,
-    "complete": graph_loops.COMPLETE,
-    "average": graph_loops.AVERAGE,
-    "weighted": graph_loops.WEIGHTED,
-    "ward": graph_loops.WARD,
-    "centroid": graph_loops.CENTROID,
+    "single": edge_merge_loops.SINGLE,
+    "complete": edge_merge_loops.COMPLETE,
+    "average": edge_merge_loops.AVERAGE,
+    "weighted": edge_merge_loops.WEIGHTED,
+    "ward": edge_merge_loops.WARD,
+    "centroid": edge_merge_loops.CENTROID,
 }
 PAIRS_PER_BLOCK = 1 << 18  # edges whose lengths are computed together: bounds the memory they take
 
@@ -40,7 +40,7 @@ def tree_along_graph(X: Matrix, graph: Any, method: str, metric: Any, n_clusters
     last = 2 * n - (1 if n_clusters is None else n_clusters)
     children, heights = np.empty((last - n, 2), np.int64), np.empty(last - n)
     rows = np.ascontiguousarray(X, dtype=np.float64)
-    graph_loops.merge_along_edges(KINDS[method], rows, i, j, lengths, last, children, heights)
+    edge_merge_loops.merge_along_edges(KINDS[method], rows, i, j, lengths, last, children, heights)
     if method in ("ward", "centroid"):
         heights = np.sqrt(heights * (2.0 if method == "ward" else 1.0))
     return Dendrogram(children, heights, n, components)
