@@ -24,7 +24,12 @@ SHORT = {
 }  # where a method has such a parameter
 LOCAL_ROWS = 1500  # rows for methods that look at the neighbours of every row: enough for several panels and tiles
 LOCAL_CHAPTERS = ("density", "neighbors", "smoothing")
-PAIRWISE_METHODS = ("AgglomerativeClustering",)  # compare all pairs of rows; their shared tasks have tests of their own
+PAIRWISE_METHODS = (  # compare all pairs of rows, or most; shared tasks of the first have tests of their own
+    "AgglomerativeClustering",
+    "HDBSCAN",
+    "MeanShift",
+    "OPTICS",
+)
 CUBIC_ROWS = 450  # rows for methods whose time grows faster than their square: enough for several tiles of a factor
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.utils import get_tags
-from tables import CASES, build, fitted, named, outputs, row_question, table
+from tables import CASES, answers_new_rows, build, fitted, named, outputs, row_question, table
 
 from fivefold.core.admission.sparse import canonical_csr
 
@@ -61,8 +61,9 @@ def test_an_index_outside_the_table_is_refused_by_every_method(case):
     damaged.indices[7] = 1_000_000
     with pytest.raises(ValueError, match=r"indices\[7\] = 1000000; indices there run from 0 to 3"):
         fitted(case, damaged, y)
-    model = fitted(case, clean, y)
-    use = row_question(model)
+    if not answers_new_rows(case):
+        return
+    use = row_question(fitted(case, clean, y))
     with pytest.raises(ValueError, match=r"indices\[7\] = 1000000"):
         use(damaged)
 

@@ -1,0 +1,21 @@
+"""Clusters by density beside scikit-learn: the same labels, row by row."""
+
+from functools import partial
+
+from benchmarks.harness import Case, data, drop_in, fit, same
+
+BLOBS = partial(data.blobs, d=2, K=20, spread=0.6)
+WIDE = partial(data.blobs, d=8, K=20, spread=0.6)
+SIX = partial(data.blobs, d=2, K=6, spread=0.8)
+SMALL = partial(data.blobs, d=4, K=3, spread=1.0)
+SAME_LABELS = same("labels_", rtol=0)
+MEAN_SHIFT = partial(drop_in, "cluster.MeanShift", fit)
+DBSCAN = partial(drop_in, "cluster.DBSCAN", fit)
+
+CASES = (
+    Case("DBSCAN fit", BLOBS, 100_000, DBSCAN(eps=0.1, min_samples=10), SAME_LABELS, 1.5, "20 groups, eps 0.1"),
+    Case("DBSCAN fit 8 columns", WIDE, 20_000, DBSCAN(eps=1.5, min_samples=10), SAME_LABELS, 1.5, "20 groups, eps 1.5"),
+    Case("DBSCAN fit small", SMALL, 150, DBSCAN(eps=1.0), SAME_LABELS, 1.5, "a table of 150 rows"),
+    Case("MeanShift fit", SIX, 2000, MEAN_SHIFT(bandwidth=1.5), SAME_LABELS, 5, "6 groups, bandwidth 1.5"),
+    Case("MeanShift fit small", SMALL, 150, MEAN_SHIFT(), SAME_LABELS, 5, "estimated bandwidth"),
+)

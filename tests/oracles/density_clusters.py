@@ -1,0 +1,40 @@
+"""Clusters by density, slowly and by their definitions."""
+
+import numpy as np
+
+
+def pairwise(X):
+    return np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+
+
+def dbscan(D, eps, min_samples, w):
+    """Labels and core rows, by growing one cluster after the other from distances D (n, n)."""
+    near = eps >= D
+    core = near @ w >= min_samples
+    labels, label = np.full(len(D), -1), 0
+    for start in range(len(D)):
+        if not core[start] or labels[start] >= 0:
+            continue
+        waiting = [start]
+        while waiting:
+            i = waiting.pop()
+            if labels[i] < 0:
+                labels[i] = label
+                waiting += list(np.flatnonzero(near[i])) if core[i] else []
+        label += 1
+    return labels, np.flatnonzero(core)
+
+
+def shift(x, X, bandwidth, g):
+    """The weighted mean of the rows about a position; g takes squared distances in bandwidths."""
+    weights = g(((X - x) ** 2).sum(axis=1) / bandwidth**2)
+    return weights @ X / weights.sum()
+
+
+def blur(X, bandwidth, g, steps, step=1.0):
+    """Algorithm 6: rows move one after the other, in place."""
+    X = X.copy()
+    for _ in range(steps):
+        for i in range(len(X)):
+            X[i] += step * (shift(X[i], X, bandwidth, g) - X[i])
+    return X
