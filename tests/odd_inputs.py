@@ -24,7 +24,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 from scipy import sparse
-from tables import METHODS, build, outputs, table
+from tables import ANSWERING, METHODS, build, outputs, table
 
 from fivefold.core.console import user_warnings
 from fivefold.core.estimators import params
@@ -360,8 +360,9 @@ def parameter_kinds(method):
 def cases(method):
     """Every (method, part, kind)."""
     weighted = "sample_weight" in inspect.signature(method.cls.fit).parameters
+    answering = any(known is method for known, _ in ANSWERING)
     for part, kinds in (
-        ("X", TABLES), ("query", TABLES), ("y", TARGETS), ("weights", WEIGHTS if weighted else ()),
+        ("X", TABLES), ("query", TABLES if answering else ()), ("y", TARGETS), ("weights", WEIGHTS if weighted else ()),
         ("parameter", list(parameter_kinds(method))),
     ):  # fmt: skip
         for kind in kinds:

@@ -222,7 +222,10 @@ class MeanShift(ClusterMixin, Unsupervised):
     def _starts(self, X: Table, bandwidth: float) -> Matrix:
         """Positions to climb from."""
         if self.seeds is not None:
-            seeds = np.asarray(to_numpy(self.seeds), dtype=np.float64)
+            try:
+                seeds = np.asarray(to_numpy(self.seeds), dtype=np.float64)
+            except (TypeError, ValueError, OverflowError):  # no numbers, or ones beyond all bounds
+                seeds = np.empty(0)
             if seeds.ndim != 2 or seeds.shape[1] != X.shape[1] or not len(seeds) or not np.isfinite(seeds).all():
                 raise ValueError(
                     f"MeanShift: seeds has shape {seeds.shape}; give a table of finite numbers with {X.shape[1]} "
