@@ -24,7 +24,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 from scipy import sparse
-from tables import ANSWERING, METHODS, build, outputs, table
+from tables import METHODS, answers_new_rows, build, outputs, table
 
 from fivefold.core.console import user_warnings
 from fivefold.core.estimators import params
@@ -360,7 +360,7 @@ def parameter_kinds(method):
 def cases(method):
     """Every (method, part, kind)."""
     weighted = "sample_weight" in inspect.signature(method.cls.fit).parameters
-    answering = any(known is method for known, _ in ANSWERING)
+    answering = answers_new_rows((method,))
     for part, kinds in (
         ("X", TABLES), ("query", TABLES if answering else ()), ("y", TARGETS), ("weights", WEIGHTS if weighted else ()),
         ("parameter", list(parameter_kinds(method))),
