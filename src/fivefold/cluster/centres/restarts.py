@@ -48,11 +48,16 @@ Init = Literal["k-means++", "random"] | Callable[..., Any] | ArrayConvertible | 
 StartRule = Callable[[AnyPoints, Rng], Matrix]  # centres (K, d) from points and a random state
 
 
-class HasStarts(Protocol):
-    """The parameters of a clusterer that decide where it starts, and how often."""
+class HasClusters(Protocol):
+    """A clusterer that is told how many clusters to make."""
 
     @property
     def n_clusters(self) -> Count: ...
+
+
+class HasStarts(HasClusters, Protocol):
+    """The parameters of a clusterer that decide where it starts, and how often."""
+
     @property
     def init(self) -> Init: ...
     @property
@@ -88,7 +93,7 @@ class RestartedClusterer(PrototypeClusterer):
     runs_ = learned("runs")
 
 
-def check_enough_rows(estimator: HasStarts, X: Table) -> None:
+def check_enough_rows(estimator: HasClusters, X: Table) -> None:
     """Refuse to make more clusters than there are rows."""
     n, K = X.shape[0], estimator.n_clusters
     if n < K:
@@ -223,7 +228,7 @@ def _print_end(fit: LloydResult, shown: int, word: str, tol: float) -> None:
         print(f"Converged at iteration {fit.n_iter - 1}: {why}.")
 
 
-def warn_empty_clusters(estimator: HasStarts, found: int) -> None:
+def warn_empty_clusters(estimator: HasClusters, found: int) -> None:
     """Warn if some clusters hold no row."""
     if found < estimator.n_clusters:
         warn(
