@@ -1,0 +1,1 @@
+"""What manifold methods share: distances, classical scaling, smallest eigenpairs, stress, local geometry."""

@@ -1,0 +1,71 @@
+"""The smallest eigenpairs of a matrix without negative eigenvalues, of which one null vector is known.
+
+Block Lanczos on the inverse of A + s I, orthogonal to the known vector: small eigenvalues become the largest. The
+factor is sparse, with an order of columns that keeps it so, or that of Cholesky where many entries are there anyway.
+The shift s keeps rounding from making the matrix indefinite; the eigenvectors are those of A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import eye_array, issparse
+from scipy.sparse.linalg import splu
+
+from fivefold.core.numerics.eigenpairs import EigenDecomposition, eigen, krylov_eigenpairs
+from fivefold.core.storage.memory_limits import refuse_square
+from fivefold.core.types import Array, Doubles, Rng, Table
+
+MIN_KRYLOV_ROWS = 200  # smaller matrices are decomposed whole
+KRYLOV_RATIO = 20  # Lanczos is taken where at most one pair in this many rows is wanted
+SPARSE_SHARE = 0.02  # of entries that are there, above which the factor is a dense matrix
+
+
+def smallest_eigenpairs(
+    owner: str,
+    A: Table,
+    null: Doubles,
+    k: int,
+    rng: Rng,
+    shift: float,
+    *,
+    dense: bool = False,
+    tol: float = 1e-11,
+    steps: int = 200,
+) -> EigenDecomposition:
+    """The k smallest eigenpairs of a symmetric A among vectors orthogonal to `null`, a vector that A maps to zero."""
+    n = A.shape[0]
+    null = null / np.linalg.norm(null)
+    if not dense and n > MIN_KRYLOV_ROWS and KRYLOV_RATIO * k <= n:
+        solve = _solver(owner, A, shift)
+
+        def times(V: Array) -> Array:
+            image = solve(V - np.outer(null, null @ V))
+            return np.asarray(image - np.outer(null, null @ image))
+
+        found = krylov_eigenpairs(times, n, k, rng, tol, steps)
+        if found is not None:
+            return EigenDecomposition(1.0 / found.values - shift, found.vectors)
+    refuse_square(owner, n, 3, "Take a sample of the rows, or another eigen_solver")
+    whole = np.asarray(A.toarray() if issparse(A) else A, dtype=np.float64)
+    size = (
+        float(np.abs(whole).sum(axis=1).max(initial=0.0)) + 1.0
+    )  # above every eigenvalue: the known vector comes last
+    values, vectors = eigen(whole + size * np.outer(null, null), "ascending", count=k)
+    return EigenDecomposition(values[:k], vectors[:, :k])
+
+
+def _solver(owner: str, A: Table, shift: float) -> Callable[[Array], Array]:
+    """V -> (A + s I)^-1 V."""
+    n = A.shape[0]
+    if issparse(A) and A.nnz <= SPARSE_SHARE * n * n:
+        shifted = (A + shift * eye_array(n, format="csc")).tocsc()
+        factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        return lambda V: np.asarray(factor.solve(V))
+    refuse_square(owner, n, 2, "Ask for fewer neighbours, or take a sample of the rows")
+    whole = np.array(A.toarray() if issparse(A) else A, dtype=np.float64)
+    whole[np.diag_indices(n)] += shift
+    held = cho_factor(whole, lower=True, overwrite_a=True, check_finite=False)
+    return lambda V: np.asarray(cho_solve(held, V, check_finite=False))
