@@ -1,3 +1,4 @@
-"""What units that compete for rows share: lattice.py (places of units and their neighbours), competition_loops.py (one
-row at a time), row_passes.py (passes over the rows, in orders that a seed decides).
+"""What the methods share: lattice.py (places of units and their neighbours), row_passes.py (passes over the rows, in
+orders that a seed decides), labelled_units.py and glvq_cost.py (units with labels, and their cost),
+competition_loops.py and hebbian_loops.py (units that learn from one row at a time).
 """

@@ -161,3 +161,25 @@ def labelled_pass(Z, y, w, order, M, owners, rate, variant, window, epsilon):
                 M[first, j] += closer * (Z[i, j] - M[first, j])
                 M[second, j] += closer * (Z[i, j] - M[second, j])
     return wrong
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def growing_pass(Z, w, order, M, edges, wins, rate, neighbour_rate):
+    """Show each row to units M (d, K) of a graph, edges (K, K): the winner follows it, its neighbours a little.
+
+    Adds what each unit wins to wins (K,), and returns the sum of squares before.
+    """
+    d, K = M.shape
+    squares, bias, total = np.empty(K), np.zeros(K), 0.0
+    for t in range(len(order)):
+        i = order[t]
+        winner = find_winner(Z[i], M, bias, squares)
+        total += w[i] * squares[winner]
+        wins[winner] += w[i]
+        near, far = share_moved(rate, w[i]), share_moved(neighbour_rate, w[i])
+        for k in range(K):
+            if k == winner or edges[winner, k]:
+                moved = near if k == winner else far
+                for j in range(d):
+                    M[j, k] += moved * (Z[i, j] - M[j, k])
+    return total
