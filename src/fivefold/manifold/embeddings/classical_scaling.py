@@ -14,11 +14,13 @@ import numpy as np
 
 from fivefold.core.numerics.eigenpairs import EigenDecomposition, eigen, krylov_eigenpairs
 from fivefold.core.numerics.products import double_centre, product
+from fivefold.core.parallel import map_items
 from fivefold.core.types import Array, Doubles, Rng
 
 MIN_KRYLOV_ROWS = 200  # smaller matrices are decomposed whole
 KRYLOV_RATIO = 20  # Lanczos is taken where at most one pair in this many rows is wanted
 TOLERANCE = 1e-12  # of Lanczos, as a share of the largest eigenvalue, where all that rounding allows is asked for
+ROWS_PER_TASK = 128  # rows of the matrix that one task squares
 ZERO = 1e-12  # share of the largest eigenvalue below which one counts as zero
 
 
@@ -30,10 +32,17 @@ class ScalarProducts(NamedTuple):
 
     @classmethod
     def of(cls, D: Doubles) -> ScalarProducts:
-        """From distances."""
-        A = D * D
-        A *= -0.5
-        return cls(A, A.mean(axis=0))
+        """From distances, which are the same both ways: means of rows are those of columns."""
+        n, A, means = len(D), np.empty_like(D), np.empty(len(D))
+
+        def task(i: int) -> None:
+            rows = slice(i * ROWS_PER_TASK, (i + 1) * ROWS_PER_TASK)
+            np.multiply(D[rows], D[rows], out=A[rows])
+            A[rows] *= -0.5
+            means[rows] = A[rows].mean(axis=1)
+
+        map_items(task, -(-n // ROWS_PER_TASK))
+        return cls(A, means)
 
     def times(self, V: Array) -> Array:
         """B V, without making B."""
