@@ -48,6 +48,7 @@ from fivefold.plot.kernel_machines.support_vectors import support_vectors as sup
 from fivefold.plot.learner_scores import difference_matrix as difference_matrix
 from fivefold.plot.learner_scores import score_against_time as score_against_time
 from fivefold.plot.learner_scores import split_strips as split_strips
+from fivefold.plot.merge_tree import dendrogram as dendrogram
 from fivefold.plot.model_effects import contribution_bars as contribution_bars
 from fivefold.plot.model_effects import effect as effect
 from fivefold.plot.neighbors.neighbourhood import neighbourhood as neighbourhood
