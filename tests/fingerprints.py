@@ -30,6 +30,10 @@ PAIRWISE_METHODS = (  # compare all pairs of rows, or most; shared tasks of the 
     "MeanShift",
     "OPTICS",
 )
+PAIRWISE_METHODS = (
+    "AgglomerativeClustering",
+    "DivisiveClustering",
+)  # compare all pairs of rows; their shared tasks have tests of their own
 CUBIC_ROWS = 450  # rows for methods whose time grows faster than their square: enough for several tiles of a factor
 
 
