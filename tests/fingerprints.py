@@ -26,14 +26,11 @@ LOCAL_ROWS = 1500  # rows for methods that look at the neighbours of every row: 
 LOCAL_CHAPTERS = ("density", "manifold", "neighbors", "smoothing")
 PAIRWISE_METHODS = (  # compare all pairs of rows, or most; shared tasks of the first have tests of their own
     "AgglomerativeClustering",
+    "DivisiveClustering",
     "HDBSCAN",
     "MeanShift",
     "OPTICS",
 )
-PAIRWISE_METHODS = (
-    "AgglomerativeClustering",
-    "DivisiveClustering",
-)  # compare all pairs of rows; their shared tasks have tests of their own
 CUBIC_ROWS = 450  # rows for methods whose time grows faster than their square: enough for several tiles of a factor
 
 

@@ -43,10 +43,12 @@ def test_a_merge_leaves_one_label_fewer():
 
 
 def test_costs_of_four_numbers_on_a_line():
-    plain = StepwiseAgglomeration(2, cost="distances", start="rows").fit(LINE)
+    plain = StepwiseAgglomeration(2, cost="distances", start="rows", random_state=0).fit(LINE)
     np.testing.assert_allclose(plain.costs_, [0, 1, 4, 20])
     np.testing.assert_array_equal(plain.labels_, [0, 0, 1, 1])
-    np.testing.assert_allclose(StepwiseAgglomeration(2, start="rows").fit(LINE).costs_, [0, 0.5, 5, 105])
+    np.testing.assert_allclose(
+        StepwiseAgglomeration(2, start="rows", random_state=0).fit(LINE).costs_, [0, 0.5, 5, 105]
+    )
 
 
 @COSTS
@@ -59,7 +61,7 @@ def test_a_cost_of_ones_own_takes_the_same_path_as_the_built_in_one(cost):
 
 def test_from_single_rows_the_squared_cost_is_wards_linkage():
     X = rows(60, 3)
-    model = StepwiseAgglomeration(4, start="rows").fit(X)
+    model = StepwiseAgglomeration(4, start="rows", random_state=0).fit(X)
     ward = AgglomerativeClustering(4, compute_distances=True).fit(X)
     np.testing.assert_allclose(np.diff(model.costs_), ward.distances_**2 / 2, rtol=1e-9)
     assert adjusted_rand_score(model.labels_, ward.labels_) == 1.0
@@ -130,7 +132,7 @@ def test_the_first_split_separates_far_groups_and_the_last_leaves_single_rows(sp
 
 def test_an_exhaustive_split_has_the_most_distant_means():
     X = rows(7, seed=3)
-    found = DivisiveClustering(2, split="exhaustive").fit(X)
+    found = DivisiveClustering(2, split="exhaustive", random_state=0).fit(X)
     gaps = []
     for size in range(1, 7):
         for chosen in itertools.combinations(range(7), size):
@@ -141,7 +143,7 @@ def test_an_exhaustive_split_has_the_most_distant_means():
 
 def test_a_splinter_takes_rows_that_are_nearer_to_it_than_to_the_rest():
     X = rows(25, seed=4)
-    labels = DivisiveClustering(2, split="splinter").fit(X).labels_
+    labels = DivisiveClustering(2, split="splinter", random_state=0).fit(X).labels_
     D = np.linalg.norm(X[:, None] - X[None], axis=2)
     rest = np.bincount(labels).argmax()
     for i in np.flatnonzero(labels == rest):
@@ -157,12 +159,15 @@ def test_equal_rows_are_split_at_height_zero(split):
 
 
 REFUSALS = {
-    "many rows": (lambda: DivisiveClustering(2, split="exhaustive").fit(rows(30)), "at most 18 rows"),
-    "many clusters": (lambda: DivisiveClustering(9).fit(rows(5)), "more than the 5 rows"),
+    "many rows": (lambda: DivisiveClustering(2, split="exhaustive", random_state=0).fit(rows(30)), "at most 18 rows"),
+    "many clusters": (lambda: DivisiveClustering(9, random_state=0).fit(rows(5)), "more than the 5 rows"),
     "few to start": (lambda: StepwiseAgglomeration(6, start=4, random_state=0).fit(rows(30)), "start from more"),
-    "word": (lambda: StepwiseAgglomeration(start="row").fit(rows(30)), "the only word that it takes is 'rows'"),
-    "none": (lambda: StepwiseAgglomeration(start=0).fit(rows(30)), "at least one cluster"),
-    "labels": (lambda: StepwiseAgglomeration(start=[0, 1]).fit(rows(30)), "one per row"),
+    "word": (
+        lambda: StepwiseAgglomeration(start="row", random_state=0).fit(rows(30)),
+        "the only word that it takes is 'rows'",
+    ),
+    "none": (lambda: StepwiseAgglomeration(start=0, random_state=0).fit(rows(30)), "at least one cluster"),
+    "labels": (lambda: StepwiseAgglomeration(start=[0, 1], random_state=0).fit(rows(30)), "one per row"),
     "cost": (lambda: merge_stepwise(rows(400), np.arange(400), lambda X, r: 0.0), "10,666,600 evaluations"),
 }
 
