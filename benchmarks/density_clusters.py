@@ -11,11 +11,14 @@ SMALL = partial(data.blobs, d=4, K=3, spread=1.0)
 SAME_LABELS = same("labels_", rtol=0)
 MEAN_SHIFT = partial(drop_in, "cluster.MeanShift", fit)
 DBSCAN = partial(drop_in, "cluster.DBSCAN", fit)
+HDBSCAN = partial(drop_in, "cluster.HDBSCAN", fit, copy=True)
 
 CASES = (
     Case("DBSCAN fit", BLOBS, 100_000, DBSCAN(eps=0.1, min_samples=10), SAME_LABELS, 1.5, "20 groups, eps 0.1"),
     Case("DBSCAN fit 8 columns", WIDE, 20_000, DBSCAN(eps=1.5, min_samples=10), SAME_LABELS, 1.5, "20 groups, eps 1.5"),
     Case("DBSCAN fit small", SMALL, 150, DBSCAN(eps=1.0), SAME_LABELS, 1.5, "a table of 150 rows"),
+    Case("HDBSCAN fit", BLOBS, 20_000, HDBSCAN(min_cluster_size=20), SAME_LABELS, 1.5, "20 groups"),
+    Case("HDBSCAN fit small", SMALL, 150, HDBSCAN(), SAME_LABELS, 1, "a table of 150 rows"),
     Case("MeanShift fit", SIX, 2000, MEAN_SHIFT(bandwidth=1.5), SAME_LABELS, 5, "6 groups, bandwidth 1.5"),
     Case("MeanShift fit small", SMALL, 150, MEAN_SHIFT(), SAME_LABELS, 5, "estimated bandwidth"),
 )

@@ -4,10 +4,12 @@ from itertools import pairwise as pairwise_steps
 
 import numpy as np
 import pytest
-from oracles.density_clusters import blur, dbscan, pairwise, shift
+from oracles.density_clusters import blur, dbscan, pairwise, shift, single_linkage_heights
+from scipy import sparse
 from sklearn.datasets import make_blobs
+from sklearn.metrics.pairwise import cosine_distances
 
-from fivefold.cluster import DBSCAN, MeanShift
+from fivefold.cluster import DBSCAN, HDBSCAN, MeanShift
 from fivefold.cluster.neighborhoods import dense_regions
 from fivefold.cluster.neighborhoods.uphill_step_loops import blur_in_place
 from fivefold.cluster.neighborhoods.uphill_steps import SLOPES
@@ -103,3 +105,33 @@ def test_seeds_that_are_far_or_of_another_width_are_refused():
         MeanShift(bandwidth=1.0, seeds=[[1e3, 1e3]]).fit(X)
     with pytest.raises(ValueError, match=r"seeds has shape \(1, 3\); give a table of finite numbers with 2 columns"):
         MeanShift(bandwidth=1.0, seeds=[[1.0, 2.0, 3.0]]).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lengths_of_the_spanning_tree_are_those_of_all_pairs(seed):
+    """Whole numbers: many equal distances; equal rows; the tree has its lengths whatever edges are chosen."""
+    X = np.random.RandomState(seed).randint(0, 6, size=(120, 3)).astype(float)
+    D = pairwise(X)
+    core = np.sort(D, axis=1)[:, 4]
+    reach = np.maximum(np.maximum.outer(core, core), D)
+    model = HDBSCAN(min_cluster_size=5).fit(X)
+    np.testing.assert_allclose(model.model_.heights, single_linkage_heights(reach), rtol=1e-12)
+
+
+def test_a_metric_that_the_tree_of_rows_does_not_take_has_the_same_spanning_tree():
+    X = np.random.RandomState(0).normal(size=(90, 3))
+    D = cosine_distances(X)
+    core = np.sort(D, axis=1)[:, 4]
+    heights = single_linkage_heights(np.maximum(np.maximum.outer(core, core), D))
+    np.testing.assert_allclose(HDBSCAN(metric="cosine").fit(X).model_.heights, heights, rtol=1e-9)
+
+
+def test_stored_distances_that_do_not_connect_all_rows_are_refused():
+    D = sparse.csr_matrix(np.kron(np.eye(2), np.ones((6, 6))))
+    with pytest.raises(ValueError, match="do not connect all rows, or some row has fewer than min_samples=5"):
+        HDBSCAN(metric="precomputed").fit(D)
+
+
+def test_more_neighbours_than_rows_are_refused_with_both_numbers():
+    with pytest.raises(ValueError, match=r"min_samples \(9\) must be at most the number of samples in X \(4\)"):
+        HDBSCAN(min_samples=9).fit(np.arange(4.0)[:, None])

@@ -38,3 +38,16 @@ def blur(X, bandwidth, g, steps, step=1.0):
         for i in range(len(X)):
             X[i] += step * (shift(X[i], X, bandwidth, g) - X[i])
     return X
+
+
+def single_linkage_heights(D):
+    """Heights at which clusters join, lowest first, from distances of all pairs."""
+    clusters, heights = [{i} for i in range(len(D))], []
+    i, j = np.triu_indices(len(D), 1)
+    for k in np.argsort(D[i, j], kind="stable"):
+        one, two = (next(c for c in clusters if row in c) for row in (i[k], j[k]))
+        if one is not two:
+            clusters.remove(two)
+            one |= two
+            heights.append(D[i[k], j[k]])
+    return np.array(heights)

@@ -102,3 +102,38 @@ def test_the_estimated_bandwidth_and_the_bins_are_scikit_learns():
     for options in ({}, {"quantile": 0.1}, {"quantile": 0.0}, {"n_samples": 50, "random_state": 3}):
         assert ours.estimate_bandwidth(X, **options) == pytest.approx(theirs.estimate_bandwidth(X, **options))
     np.testing.assert_allclose(ours.get_bin_seeds(X, 1.0, 2), theirs.get_bin_seeds(X, 1.0, 2))
+
+
+def both_hdbscan(X, **options):
+    return [module.HDBSCAN(copy=True, **options).fit(X) for module in (ours, theirs)]
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name != "ties"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cluster_selection_method": "leaf"},
+        {"min_samples": 3, "min_cluster_size": 12},
+        {"allow_single_cluster": True, "alpha": 2.0},
+        {"max_cluster_size": 60},
+        {"metric": "manhattan"},
+    ],
+    ids=["default", "leaf", "sizes", "single", "at most 60", "manhattan"],
+)
+def test_hdbscan_finds_the_same_labels_and_strengths(name, options):
+    X, cut = TABLES[name]
+    mine, other = both_hdbscan(X[:500], **options)
+    np.testing.assert_array_equal(mine.labels_, other.labels_)
+    np.testing.assert_allclose(mine.probabilities_, other.probabilities_, rtol=1e-9)
+    np.testing.assert_array_equal(mine.dbscan_clustering(cut, 4), other.dbscan_clustering(cut, 4))
+
+
+def test_hdbscan_agrees_for_given_distances_and_centres():
+    X = blobs(300)
+    mine, other = both_hdbscan(X, store_centers="both")
+    np.testing.assert_allclose(mine.centroids_, other.centroids_)
+    np.testing.assert_allclose(mine.medoids_, other.medoids_)
+    exact = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))  # other roundings would break ties in another way
+    given = ours.HDBSCAN(metric="precomputed", copy=True).fit(exact)
+    np.testing.assert_array_equal(given.labels_, mine.labels_)

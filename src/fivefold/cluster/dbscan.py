@@ -71,14 +71,14 @@ class DBSCAN(NeighborhoodClusterer):
     card = Card(
         applications=("clustering", "outlier detection"),
         use="Clusters of any form and an unknown number, of about the same density, with noise between them, in few "
-        "columns of like scale.",
+        "columns of like scale. Where densities differ, use HDBSCAN.",
         steps=(
             "Count the rows within eps of each row; those with min_samples or more are core rows.",
             "Link core rows within eps of each other: linked ones are a cluster.",
             "Give each other row to the first cluster with a core row within eps of it; the rest is noise.",
         ),
         source="Ester, Kriegel, Sander & Xu (1996)",
-        see_also=("MeanShift", "KMeans", "LocalOutlierFactor"),
+        see_also=("HDBSCAN", "MeanShift", "KMeans", "LocalOutlierFactor"),
         given={"eps": 2.0},
         variants=({"eps": 1.5, "min_samples": 3, "metric": "manhattan"},),
         growth=1.5,
