@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
-from fivefold.competitive import GTM, GrowingMap, OnlineLDA, OnlinePCA, hebbian_learning, ring_tour
+from fivefold.competitive import GTM, FuzzyART, GrowingMap, OnlineLDA, OnlinePCA, hebbian_learning, ring_tour
 from fivefold.decomposition import PCA
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.inference.em import em
@@ -107,3 +107,25 @@ def test_a_growing_map_adds_units_where_rows_are_and_stays_made_of_triangles():
     assert many.edges_.sum() / 2 >= 2 * 24 - 3
     won = np.bincount(many.labels_, minlength=24)
     assert (won[many.cluster_centers_[:, 0] > 6].sum() == 300) and (won > 0).mean() > 0.9
+
+
+def test_fuzzy_categories_are_boxes_that_hold_their_rows_and_grow_in_number_with_vigilance():
+    """With fast learning a box of category w spans at most 1 - rho of the columns' total width, and holds its rows."""
+    X = np.random.RandomState(0).uniform(size=(200, 2))
+    Z = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    counts = []
+    for rho in (0.0, 0.4, 0.7, 0.9):
+        model = FuzzyART(rho, random_state=0).fit(X)
+        low, high = model.weights_[:, :2], 1 - model.weights_[:, 2:]
+        assert ((high - low).sum(axis=1) <= 2 * (1 - rho) + 1e-12).all()
+        assert (Z >= low[model.labels_] - 1e-12).all() and (Z <= high[model.labels_] + 1e-12).all()
+        counts.append(len(low))
+    assert counts == sorted(counts) and counts[0] == 1
+
+
+def test_art1_keeps_what_the_rows_of_a_category_have_in_common():
+    X = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [0, 1, 1, 1]], dtype=float)
+    model = FuzzyART(0.6, form="art1", random_state=0).fit(X)
+    assert len(model.weights_) == 2 and set(np.unique(model.weights_)) <= {0.0, 1.0}
+    for k in range(2):
+        assert_allclose(model.weights_[k], X[model.labels_ == k].min(axis=0))
