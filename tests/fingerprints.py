@@ -24,11 +24,11 @@ SHORT = {
 }  # where a method has such a parameter
 LOCAL_ROWS = 1500  # rows for methods that look at the neighbours of every row: enough for several panels and tiles
 LOCAL_CHAPTERS = ("density", "manifold", "neighbors", "smoothing")
-PAIRWISE_METHODS = (
-    "KMedoids",  # compare all pairs of rows, or most; shared tasks of the first have tests of their own
+PAIRWISE_METHODS = (  # compare all pairs of rows, or most; shared tasks of the first have tests of their own
     "AgglomerativeClustering",
     "DivisiveClustering",
     "HDBSCAN",
+    "KMedoids",
     "MeanShift",
     "OPTICS",
 )
