@@ -25,6 +25,7 @@ SAFE = {
     "hmmlearn": "0.3.3",  # the first for NumPy 2
     "pykalman": "0.10",
     "filterpy": "1.4.5",
+    "fastcluster": "1.2.6",
     "pyagrum": "2.0",
     "python-crfsuite": "0.9.11",  # the first with wheels for Python 3.13
     "threadpoolctl": "3.5",  # as scikit-learn asks

@@ -110,6 +110,41 @@ class DBSCAN(NeighborhoodClusterer):
         self.model_ = DenseClusters(full, np.arange(n)[kept][core], X[np.flatnonzero(core)])
 
 
+def dbscan(
+    X: UserTable,
+    eps: float = 0.5,
+    *,
+    min_samples: int = 5,
+    metric: Any = "minkowski",  # as in DBSCAN
+    metric_params: dict[Any, Any] | None = None,
+    algorithm: Algorithm = "auto",
+    leaf_size: int = 30,
+    p: float | None = 2,
+    sample_weight: UserWeights = None,
+    n_jobs: int | None = None,
+) -> tuple[Indices, Codes]:
+    """The core rows that `DBSCAN` finds, and the label of each row.
+
+    Examples
+    --------
+    >>> from fivefold.cluster import dbscan
+    >>> core, labels = dbscan([[1, 2], [2, 2], [2, 3], [8, 7], [8, 8], [25, 80]], eps=3, min_samples=2)
+    >>> core.tolist(), labels.tolist()
+    ([0, 1, 2, 3, 4], [0, 0, 0, 1, 1, -1])
+    """
+    model = DBSCAN(
+        eps,
+        min_samples=min_samples,
+        metric=metric,
+        metric_params=metric_params,
+        algorithm=algorithm,
+        leaf_size=leaf_size,
+        p=p,
+        n_jobs=n_jobs,
+    ).fit(X, sample_weight=sample_weight)
+    return model.core_sample_indices_, model.labels_
+
+
 def _positive_rows(given: UserWeights, n: int) -> tuple[Any, int]:
     """The rows of positive weight, and how many rows there are."""
     if given is None:

@@ -78,10 +78,10 @@ class KMedoids(Transformer, Clusterer):
     Examples
     --------
     >>> from fivefold.cluster import KMedoids
-    >>> X = [[0.0], [1.0], [2.0], [50.0], [51.0], [52.0], [90.0]]
+    >>> X = [[0.0], [1.0], [2.0], [50.0], [51.0], [52.0], [53.0], [90.0]]
     >>> model = KMedoids(2, random_state=0).fit(X)
-    >>> sorted(model.cluster_centers_.ravel().tolist()), model.inertia_
-    ([1.0, 51.0], 43.0)
+    >>> sorted(model.cluster_centers_.ravel().tolist()), round(model.inertia_, 6)
+    ([1.0, 52.0], 44.0)
     """
 
     n_clusters: Count = 8

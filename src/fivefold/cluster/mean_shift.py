@@ -156,9 +156,9 @@ class MeanShift(ClusterMixin, Unsupervised):
         found, far = self._nearest_modes(P)
         self.labels_ = found if self.cluster_all else np.where(far <= bandwidth, found, -1)
 
-    def fit_predict(self, X: UserTable, y: UserTarget = None) -> Codes:
-        """Fit, and give the label of each row."""
-        return self.fit(X).labels_
+    def fit_predict(self, X: UserTable, y: UserTarget = None, **kwargs: Any) -> Codes:
+        """Fit, with these further arguments, and give the label of each row."""
+        return self.fit(X, y, **kwargs).labels_
 
     def _climbed(self, X: Table, bandwidth: float) -> None:
         """Climb from the seeds until all are at modes."""
@@ -283,7 +283,7 @@ def estimate_bandwidth(
     --------
     >>> from fivefold.cluster import estimate_bandwidth
     >>> estimate_bandwidth([[1, 1], [2, 1], [1, 0], [4, 7], [3, 5], [3, 6]], quantile=0.5).__round__(2)
-    1.61
+    1.62
     """
     if not 0 <= quantile <= 1:
         raise ValueError(f"estimate_bandwidth: quantile is {quantile}; give a share of the rows, from 0 to 1")
@@ -292,6 +292,37 @@ def estimate_bandwidth(
         rows = rows[check_random_state(random_state).permutation(len(rows))[:n_samples]]
     k = max(1, int(len(rows) * quantile))
     return float(NeighborIndex(rows).query(rows, k)[0][:, -1].mean())
+
+
+def mean_shift(
+    X: UserTable,
+    *,
+    bandwidth: float | None = None,
+    seeds: Any = None,  # as in MeanShift
+    bin_seeding: bool = False,
+    min_bin_freq: int = 1,
+    cluster_all: bool = True,
+    max_iter: int = 300,
+    n_jobs: int | None = None,
+) -> tuple[Matrix, Codes]:
+    """The modes that `MeanShift` finds, and the label of each row.
+
+    Examples
+    --------
+    >>> from fivefold.cluster import mean_shift
+    >>> mean_shift([[0.0], [0.2], [5.0], [5.2], [5.4]], bandwidth=1)[1].tolist()
+    [1, 1, 0, 0, 0]
+    """
+    model = MeanShift(
+        bandwidth=bandwidth,
+        seeds=seeds,
+        bin_seeding=bin_seeding,
+        min_bin_freq=min_bin_freq,
+        cluster_all=cluster_all,
+        max_iter=max_iter,
+        n_jobs=n_jobs,
+    ).fit(X)
+    return model.cluster_centers_, model.labels_
 
 
 def get_bin_seeds(X: UserTable, bin_size: float, min_bin_freq: int = 1) -> Matrix:

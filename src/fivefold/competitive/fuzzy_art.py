@@ -78,8 +78,8 @@ class FuzzyART(Clusterer):
     --------
     >>> from fivefold.competitive import FuzzyART
     >>> model = FuzzyART(0.8, random_state=0).fit([[0.0, 0.1], [0.1, 0.0], [0.9, 1.0], [1.0, 0.9]])
-    >>> len(model.weights_), model.labels_[0] == model.labels_[1]
-    (2, True)
+    >>> len(model.weights_), model.labels_.tolist()
+    (2, [1, 1, 0, 0])
     """
 
     vigilance: Fraction = 0.6

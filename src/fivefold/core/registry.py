@@ -232,6 +232,10 @@ class Method:
             "predict": answers.get(self._estimator_type or "", "components (n,), from 0 up") + several,
             **OUTPUT_TYPES,
         }
+        if not hasattr(self.cls, "predict"):
+            outputs["fit_predict"] = "groups of the rows of the fit (n,), from 0 up; -1 for a row in none"
+        if not hasattr(self.cls, "transform"):
+            outputs["fit_transform"] = OUTPUT_TYPES["transform"]
         return tuple(TypedValue(name, kind) for name, kind in outputs.items() if hasattr(self.cls, name))
 
     @property
@@ -276,6 +280,7 @@ class Method:
         """What it takes and gives, in words."""
         takes = self.cls.takes
         fit = inspect.signature(self.cls.fit).parameters
+        new_rows = hasattr(self.cls, "predict") or hasattr(self.cls, "transform")
         found = {
             "missing values": takes.missing,
             "categories": takes.categories,
@@ -284,7 +289,8 @@ class Method:
             "tensors": takes.tensors,
             "sample weights": "sample_weight" in fit,
             "probabilities": hasattr(self.cls, "predict_proba"),
-            "new rows": hasattr(self.cls, "predict") or hasattr(self.cls, "transform"),
+            "new rows": new_rows,
+            "the rows of the fit only": not new_rows,
             "partial_fit": hasattr(self.cls, "partial_fit"),
             "samples": hasattr(self.cls, "sample"),
         }

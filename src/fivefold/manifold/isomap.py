@@ -167,7 +167,7 @@ class Isomap(Transformer):
             "Place a new row by the shortest ways through its neighbours.",
         ),
         source="Tenenbaum, de Silva & Langford (2000)",
-        see_also=("ClassicalMDS", "LocallyLinearEmbedding", "KernelPCA"),
+        see_also=("ClassicalMDS", "LocallyLinearEmbedding", "KernelPCA", "PCA"),
         given={"n_neighbors": 9},
         variants=({"n_components": 1, "path_method": "FW", "eigen_solver": "dense"},),
         growth=2.5,

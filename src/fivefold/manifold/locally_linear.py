@@ -134,7 +134,7 @@ class LocallyLinearEmbedding(Transformer):
             "Place a new row by the weights of its neighbours.",
         ),
         source="Roweis & Saul (2000); Donoho & Grimes (2003); Zhang & Zha (2004); Zhang & Wang (2007)",
-        see_also=("Isomap", "SpectralEmbedding", "PCA"),
+        see_also=("Isomap", "SpectralEmbedding", "KernelPCA", "PCA"),
         given={"n_neighbors": 9},
         variants=(
             {"method": "modified"},

@@ -26,8 +26,8 @@ def advise(known: PriorKnowledge) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> advise("nothing")[0]
-    'fivefold.cluster.KMeans'
+    >>> "fivefold.cluster.KMeans" in advise("nothing")
+    True
     """
     if known not in get_args(PriorKnowledge):
         raise ValueError(f"known must be one of {', '.join(get_args(PriorKnowledge))}; got {known!r}")
