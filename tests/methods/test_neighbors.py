@@ -18,6 +18,7 @@ from fivefold.neighbors import (
     NearestNeighbors,
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
+    radius_neighbors,
 )
 from fivefold.study.models.m_estimate import MEstimateClassifier, has_votes
 
@@ -327,3 +328,12 @@ def test_a_study_draws_votes_of_neighbours_towards_the_shares_of_all_rows():
     plain = KNeighborsClassifier(3).fit(X, LABELS).predict_proba(QUERIES)
     prior = np.bincount(LABELS) / len(LABELS)
     np.testing.assert_allclose(shares, (3 * plain + 2 * prior) / 5)
+
+
+def test_radius_answers_in_blocks_of_growing_size_are_those_of_one_block(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 3, 300)
+    model = RadiusNeighborsClassifier(0.3, outlier_label=0).fit(X, y)
+    whole = model.predict(X[:90])
+    monkeypatch.setattr(radius_neighbors, "MAX_BLOCK_VOTES", 3000)  # ten rows first, then all that are left
+    np.testing.assert_array_equal(model.predict(X[:90]), whole)

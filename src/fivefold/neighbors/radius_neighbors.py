@@ -49,7 +49,7 @@ class RadiusVoter(Voter, RadiusQueries):
         step = m if X is None else max(1, MAX_BLOCK_VOTES // fitted.size)
         width = self.radius if self.bandwidth is None else self.bandwidth
         while lo < m:
-            Q = X if X is None or step >= m else X[lo : lo + step]
+            Q = X if X is None or (lo == 0 and step >= m) else X[lo : lo + step]
             found = fitted.within(Q, self.radius)
             lo += len(found.indptr) - 1
             step = max(1, MAX_BLOCK_VOTES // (1 + 2 * int(np.diff(found.indptr).mean())))
