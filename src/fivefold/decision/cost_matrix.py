@@ -156,7 +156,7 @@ class CostMatrix:
         found = MinimumRiskClassifier(
             fitted, self.losses, actions=None if self.reject is None else list(self.decisions)
         )
-        found.estimator_, found.classes_ = fitted, fitted.classes_  # type: ignore[attr-defined]
+        found.estimator_, found.classes_ = fitted, fitted.classes_  # type: ignore[attr-defined]  # it is a fitted classifier
         if tuple(map(str, found.classes_)) != self.classes:
             raise ValueError(f"the costs are of {', '.join(self.classes)}; the model knows {found.classes_.tolist()}")
         return found

@@ -204,7 +204,7 @@ class KernelDensity(RowDensity):
         """Draw rows from the density; the steps from the rows of fit are those of the Euclidean distance."""
         check_is_fitted(self)
         if isinstance(self.model_.shape, MetricShape):
-            raise NotImplementedError(
+            raise NotImplementedError(  # the error that scikit-learn raises for kernels it cannot draw from
                 f"KernelDensity: no rows can be drawn with metric={self.metric!r}, which has coordinates of its own; "
                 "shape='full' is the Mahalanobis distance, and can"
             )

@@ -43,8 +43,9 @@ class Shrinkage:
         if self.estimator is not None:
             raise ValueError(f"covariance_estimator is not supported with solver={solver!r}; {remedy}")
         if self.amount is not None:
-            # the error that scikit-learn raises here
-            raise NotImplementedError(f"shrinkage not supported with {solver!r} solver; {remedy}")
+            raise NotImplementedError(  # the error that scikit-learn raises here
+                f"shrinkage not supported with {solver!r} solver; {remedy}"
+            )
 
     def __call__(self, X: Array, R: GroupWeights, stats: GroupMoments) -> Array:
         """Covariance (K, d, d) of each group of rows."""

@@ -20,6 +20,7 @@ from fivefold.core.types import Doubles, Indices, Mask, Weights
 from fivefold.inference.state_space.linear_system import LinearSystem, ObservedSequences, SmoothedStates
 
 # Parts that can be learned: names of fields of LinearSystem.
+Blocks = tuple[str, str, str]  # names of the slope, the offset and the coefficients of inputs
 STATE_PARTS = ("transition", "transition_offset", "control")
 OBSERVATION_PARTS = ("observation", "observation_offset", "feedthrough")
 ALL_PARTS = (
@@ -115,10 +116,11 @@ class LearnableSystem:
             changed["initial_covariance"] = stats.first_covariance + off.T @ off / len(off)
         return replace(self, system=replace(self.system, initial_mean=mean, **changed))
 
-    def _regress(self, parts: tuple[str, ...], covariance: str, moments: ResidualRegression) -> dict[str, Doubles]:
+    def _regress(self, parts: Blocks, covariance: str, moments: ResidualRegression) -> dict[str, Doubles]:
         n = self.system.transition.shape[1]
-        free = tuple(name in self.free for name in parts)
-        D, left = moments.solve(free, n)  # type: ignore[arg-type]
+        slope_name, offset_name, inputs_name = parts
+        free = slope_name in self.free, offset_name in self.free, inputs_name in self.free
+        D, left = moments.solve(free, n)
         slope, offset, inputs = D[None, :, :n], D[None, :, n], D[:, n + 1 :]
         deltas = zip(parts, (slope, offset, inputs), free, strict=True)
         changed = {name: getattr(self.system, name) + delta for name, delta, is_free in deltas if is_free}
