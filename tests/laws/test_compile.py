@@ -147,6 +147,100 @@ def test_loops_callees_and_generics_compile_each_way(run, tmp_path, way):
     assert run(CANARY.format(way=way)) == (336.0, (1, 1))
 
 
+PARTS = """
+import sys
+import numpy as np
+from fivefold.core.compilation.jit import jit
+
+@jit
+def place(x, i, z):
+    x[i] = z
+
+@jit(any_integer=True)
+def place_anywhere(x, i, z):
+    x[i] = z
+
+@jit
+def fill(x, y, z):
+    x[:] = y
+    {place}(x, 0, z)
+    {place}(x, 1, z)
+    {place}(x, len(x) - 1, z)
+    return x[0] + x[1] + x[2] + x[3]
+"""
+RUN_PARTS = """
+import sys
+import numpy as np
+import parts
+print(parts.fill(np.zeros(4), np.ones(4), 2.0))
+loads, forms = "numba.np.linalg" in sys.modules, 0
+if getattr(parts.fill.dispatcher, "overloads", None):
+    forms = len(parts.{place}.callee.overloads)
+print(int(loads), forms)
+try:
+    parts.fill(np.zeros(4), np.ones(3), 2.0)
+except ValueError:
+    pass
+else:
+    raise AssertionError("arrays of other sizes are not refused")
+if loads:
+    assert not [text for text in parts.fill.dispatcher.inspect_llvm().values() if "unicode" in text]
+"""
+
+
+@pytest.mark.parametrize(("place", "forms"), [("place", 3), ("place_anywhere", 1)])
+def test_integers_written_in_calls_need_no_code_of_their_own(run, tmp_path, place, forms):
+    """Arrays of another size are refused, without the many functions that Numba needs to write sizes into a message."""
+    (tmp_path / "parts.py").write_text(PARTS.format(place=place))
+    assert run(RUN_PARTS.format(place=place)) == (7.0, (1, forms))
+
+
+def test_kept_code_runs_without_all_that_numba_loads_to_compile(run, tmp_path):
+    (tmp_path / "parts.py").write_text(PARTS.format(place="place"))
+    assert run(RUN_PARTS.format(place="place")) == (7.0, (1, 3))
+    assert run(RUN_PARTS.format(place="place")) == (7.0, (0, 0))
+
+
+CALLERS = """
+from fivefold.core.compilation.jit import FAST, jit
+
+@jit
+def add(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+    return s
+
+@jit
+def between(x):
+    return add(x)
+
+@jit(fastmath=FAST)
+def fast(x):
+    return between(x)
+
+@jit
+def exact(x):
+    return between(x)
+"""
+RUN_CALLERS = """
+import numpy as np
+from callers import exact, fast
+x = np.random.default_rng(0).random(10_007)
+for first in ({first},):
+    first(x)
+print(np.cumsum(x)[-1] - exact(x))
+print(int(fast(x) != exact(x)), 0)
+"""
+
+
+@pytest.mark.parametrize("first", ["fast", "exact"])
+def test_the_caller_that_is_compiled_first_does_not_decide_how_others_round(run, tmp_path, first):
+    """A callee takes over the options of each of its callers, at any depth of calls."""
+    (tmp_path / "callers.py").write_text(CALLERS)
+    assert run(RUN_CALLERS.format(first=first)) == (0.0, (1, 0))
+
+
 def test_without_a_place_to_write_loops_are_compiled_in_memory(run, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     assert run(FIVEFOLD_CACHE_DIR=str(tmp_path / "file"))[0] == 168.0
@@ -215,3 +309,34 @@ def test_a_rule_with_other_argument_names_is_refused():
 
     with pytest.raises(TypeError, match="a rule takes kind, z, by these names"):
         stub.rule(tuple)(lambda penalty, z: z)
+
+
+MAXIMUM = """
+import numpy as np
+from fivefold.core.compilation.jit import FAST, FAST_WITH_NAN, jit
+
+{decorator}
+def largest(x):
+    found = x[0]
+    for i in range(len(x)):
+        found = x[i] if x[i] > found else found
+    return found
+"""
+COUNT_MAXIMA = """
+import platform
+import numpy as np
+from maximum import largest
+assert largest(np.arange(100.0)) == 99.0
+code = " ".join(largest.dispatcher.inspect_asm().values())
+whole = {"x86_64": "maxpd", "AMD64": "maxpd"}.get(platform.machine(), "fmaxnm.*2d")
+import re
+print(len(re.findall(whole, code)))
+print("0 0")
+"""
+
+
+def test_a_maximum_over_a_row_is_vectorised_where_nothing_is_nan(run, tmp_path):
+    (tmp_path / "maximum.py").write_text(MAXIMUM.format(decorator="@jit(fastmath=FAST)"))
+    assert run(COUNT_MAXIMA)[0] > 0
+    (tmp_path / "maximum.py").write_text(MAXIMUM.format(decorator="@jit(fastmath=FAST_WITH_NAN)"))
+    assert run(COUNT_MAXIMA)[0] == 0

@@ -17,6 +17,8 @@ from numba.extending import overload
 
 from fivefold.core.compilation import code_cache
 
+OWN_OPTIONS = ("reference_counting", "any_integer")  # of `jit`; the others are Numba's
+
 
 @dataclass(frozen=True)
 class CompilationMode:
@@ -82,7 +84,18 @@ def form_for_types(dispatcher: Any, args: tuple[object, ...]) -> Callable[..., A
 
 def make_callee(function: FunctionType, options: Mapping[str, Any]) -> Any:
     """The dispatcher of a loop for other loops to call."""
-    return njit(nogil=True, **{**_numba_options(options), **_callee_options()})(function)
+    taken = {**_numba_options(options), **_callee_options()}
+
+    def make() -> Any:
+        dispatcher = njit(nogil=True, **taken)(function)
+        if options.get("any_integer") and _pipeline is not None and hasattr(dispatcher, "get_call_template"):
+            _pipeline.share_code_for_constants(dispatcher)
+        return dispatcher
+
+    dispatcher = make()
+    if _pipeline is not None and hasattr(dispatcher, "get_call_template"):
+        _pipeline.keep_forms_per_caller(dispatcher, make, taken)
+    return dispatcher
 
 
 def make_overload(chosen: Callable[..., Any], lowered: Callable[..., Any], inline: bool) -> Callable[..., Any]:
@@ -97,9 +110,9 @@ def _callee_options() -> Any:  # Numba's type of options has no private ones
 
 def _numba_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `jit` as Numba takes them; those that ask for its private parts only where these are known."""
-    taken = {name: value for name, value in options.items() if name != "reference_counting"}
+    taken = {name: value for name, value in options.items() if name not in OWN_OPTIONS}
     if "fastmath" in taken:
         taken["fastmath"] = set(taken["fastmath"])
-    if not options.get("reference_counting", True) and _pipeline is not None:
-        taken |= _pipeline.WITHOUT_REFERENCE_COUNTING
+    if "reference_counting" in options and _pipeline is not None:
+        taken[_pipeline.REFERENCE_COUNTING] = options["reference_counting"]
     return taken

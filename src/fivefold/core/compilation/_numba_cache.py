@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from numba import __version__
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.runtime.nrt import rtsys
 
 from fivefold.core.compilation import code_cache
 from fivefold.core.compilation.jit import source_digest
@@ -90,9 +91,13 @@ class LoopCache(FunctionCache):
         )
 
     def load_overload(self, types: Any, context: Any) -> Any:  # of Numba, which has no types
-        """The code kept for these types; None also where it cannot be read or turned into code again."""
+        """The code kept for these types; None also where it cannot be read or turned into code again.
+
+        Numba would first load all that it can compile, which takes longer than to import it.
+        """
         with suppress(Exception):
-            return super().load_overload(types, context)
+            rtsys.initialize(context)  # what counts references, which the code may call
+            return self._load_overload(types, context)
         return None
 
     def save_overload(self, types: Any, data: Any) -> None:

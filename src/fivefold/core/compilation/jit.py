@@ -81,10 +81,12 @@ def jit(**options: object) -> Callable[[Loop], CompiledLoop]: ...
 
 
 def jit(function: Loop | None = None, /, **options: object) -> CompiledLoop | Callable[[Loop], CompiledLoop]:
-    """Compile a loop on its first call: `@jit` or `@jit(fastmath=FAST)`; options are Numba's, and one more.
+    """Compile a loop on its first call: `@jit` or `@jit(fastmath=FAST)`; options are Numba's, and two more.
 
-    `reference_counting=False` is for loops that make no array, also not in what they call: up to twice as fast. Where
-    Numba's private parts are not known it is ignored.
+    `reference_counting=False` is for loops that make no array, also not in what they call: up to twice as fast. What
+    loops or tasks of teams call takes it over from them, so one that makes arrays or calls `np.dot` needs True.
+    `any_integer=True` is for what loops call with different integers written in the calls: it is compiled once, not for
+    each of them. Where Numba's private parts are not known both are ignored.
     """
     if function is None:
         return lambda function: CompiledLoop(function, options)
