@@ -1,6 +1,6 @@
-"""Fits on several numbers of threads, beside scikit-learn and LightGBM: the table "Threads" of docs/scale.md.
+"""Fits on several numbers of threads, beside scikit-learn, LightGBM and XGBoost: the table "Threads" of docs/scale.md.
 
-    python -m benchmarks.threads [--threads 1,2,4,8,16] [--only NAME] [--rows 200000] [--repeats 3]
+    python -m benchmarks.threads [--threads 1,2,4,8,16] [--only NAME] [--library NAME] [--rows 200000] [--repeats 3]
 
 Each number of threads has a process of its own, since libraries read it when they start. There each fit is made once to
 compile and to warm up, then `repeats` times in turn with its rivals; what counts is the least time, in milliseconds.
@@ -21,9 +21,14 @@ from importlib.util import find_spec
 import numpy as np
 from sklearn.datasets import make_blobs, make_classification
 
+from benchmarks.svm import shell
 from fivefold.core.types import Array, Target
 
 Fit = Callable[[], object]
+XGBOOST_LEAVES = {  # 100 rounds of 31 leaves, as the others have by default
+    "n_estimators": 100, "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0,
+    "learning_rate": 0.1,
+}  # fmt: skip
 LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by fivefold, OpenMP and BLAS
 
 
@@ -33,12 +38,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", default=",".join(map(str, cores)), help="numbers of threads")
     parser.add_argument("--only", default="", help="fits whose name holds this")
+    parser.add_argument("--library", default="", help="libraries whose name holds this, such as fivefold")
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)  # what a process of its own is asked
     asked = parser.parse_args()
     if asked.here:
-        print(json.dumps(measure(asked.only, asked.rows, asked.repeats)))
+        print(json.dumps(measure(asked.only, asked.library, asked.rows, asked.repeats)))
         return
     counts = [int(n) for n in asked.threads.split(",")]
     found = [_in_a_process(n, sys.argv[1:]) for n in counts]
@@ -50,16 +56,17 @@ def main() -> None:
             print(f"| {fit} | {library} | " + " | ".join(cells) + " |")
 
 
-def measure(only: str, rows: int, repeats: int) -> dict[str, dict[str, float]]:
+def measure(only: str, library: str, rows: int, repeats: int) -> dict[str, dict[str, float]]:
     """The least seconds of each fit, by library, on the threads that this process may use."""
     found = {}
-    for name, libraries in _cases(rows):
-        if only.lower() not in name.lower():
+    for name, everyone in _cases(rows):
+        libraries = {who: fit for who, fit in everyone.items() if library in who}
+        if only.lower() not in name.lower() or not libraries:
             continue
         for fit in libraries.values():
             fit()
-        times = [{library: _seconds(fit) for library, fit in libraries.items()} for _ in range(repeats)]
-        found[name] = {library: min(one[library] for one in times) for library in libraries}
+        times = [{who: _seconds(fit) for who, fit in libraries.items()} for _ in range(repeats)]
+        found[name] = {who: min(one[who] for one in times) for who in libraries}
     return found
 
 
@@ -82,6 +89,7 @@ def _cases(rows: int) -> Iterator[tuple[str, dict[str, Fit]]]:
     """Each fit with the libraries that have it."""
     X, y = make_classification(rows, 30, n_informative=12, random_state=0)
     Z, _ = make_blobs(rows, 16, centers=50, cluster_std=4.0, random_state=0)
+    machine = shell(rows // 10)
     threads = int(os.environ.get(LIMITS[0], os.cpu_count() or 1))
     boosting = {"max_iter": 100, "early_stopping": False, "random_state": 0}
     forest = {"n_estimators": 20, "n_jobs": threads, "random_state": 0}
@@ -94,6 +102,7 @@ def _cases(rows: int) -> Iterator[tuple[str, dict[str, Fit]]]:
         ("linear_model.LogisticRegression", {}, X, y),
         ("linear_model.LinearRegression", {}, X, X @ np.linspace(-1.0, 1.0, 30)),
         ("decomposition.PCA", {"n_components": 10}, X, None),
+        ("svm.SVC", {}, machine.X, machine.y),
     ]
     for path, settings, table, target in cases:
         chapter, name = path.split(".")
@@ -103,7 +112,11 @@ def _cases(rows: int) -> Iterator[tuple[str, dict[str, Fit]]]:
             from lightgbm import LGBMClassifier
 
             fits["lightgbm"] = _fit_of(LGBMClassifier, {"n_jobs": threads, "verbose": -1}, table, target)
-        yield f"{name}, {rows:,} x {table.shape[1]}", fits
+        if "Boosting" in name and find_spec("xgboost"):
+            from xgboost import XGBClassifier
+
+            fits["xgboost"] = _fit_of(XGBClassifier, {"n_jobs": threads, **XGBOOST_LEAVES}, table, target)
+        yield f"{name}, {len(table):,} x {table.shape[1]}", fits
 
 
 def _fit_of(kind: type, settings: dict[str, object], X: Array, y: Target | None) -> Fit:

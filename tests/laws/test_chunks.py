@@ -81,6 +81,15 @@ def given_start(case, X):
     return {"n_components": 1} if name == "Mixture" else {}
 
 
+def assert_near(found, wanted, name):
+    """Labels are the same, and numbers are near by the scale of the largest."""
+    if wanted.dtype.kind != "f":
+        assert (found == wanted).all(), name
+        return
+    scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1e-300)
+    np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9 * scale, err_msg=name)
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Two workers, each a process, without a dashboard."""
@@ -143,11 +152,7 @@ def test_chunks_of_uneven_sizes_give_what_memory_gives(case, weighted):
     whole.fit(X, y, **given)
     said, wanted = outputs(model, chunks(X)), outputs(whole, X)
     for name in wanted:
-        if wanted[name].dtype.kind != "f":
-            assert (said[name] == wanted[name]).all(), name
-            continue
-        scale = np.abs(wanted[name][np.isfinite(wanted[name])]).max(initial=1e-300)
-        np.testing.assert_allclose(said[name], wanted[name], rtol=1e-8, atol=1e-9 * scale, err_msg=name)
+        assert_near(said[name], wanted[name], name)
     if hasattr(model, "score"):
         assert model.score(chunks(X), y) == pytest.approx(whole.score(X, y), rel=1e-9)
 
@@ -178,12 +183,28 @@ def check_dask(case):
         answer = getattr(model, name)(spread)
         assert isinstance(answer, da.Array)
         assert answer.shape == wanted.shape and answer.dtype == wanted.dtype, name
-        found = answer.compute()
-        if wanted.dtype.kind != "f":
-            assert (found == wanted).all(), name
-            continue
-        scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1e-300)
-        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9 * scale, err_msg=name)
+        assert_near(answer.compute(), wanted, name)
+
+
+@pytest.mark.parametrize("case", [case for case in CHUNK_CASES if case[1] == case[0].card.given], ids=named)
+def test_dask_frames_give_what_frames_give(case):
+    X, y = table(case, n=ROWS)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    if case[0].cls.takes.categories:
+        frame["colour"] = np.array(["red", "green", "blue"])[np.random.RandomState(0).randint(3, size=ROWS)]
+        frame.loc[:200, "colour"] = "red"  # the first partition has no other
+    start, target = given_start(case, X), pd.Series(y)
+    with dask.config.set(scheduler="synchronous"):
+        spread, labels = dd.from_pandas(frame, npartitions=3), dd.from_pandas(target, npartitions=3)
+        model, whole = build(case, **start).fit(spread, labels), build(case, **start).fit(frame, target)
+        assert list(model.feature_names_in_) == list(frame.columns)
+        assert vars(model).get("categories_in_") == vars(whole).get("categories_in_")
+        for name, wanted in outputs(whole, frame).items():
+            answer = getattr(model, name)(spread)
+            assert isinstance(answer, da.Array)
+            assert_near(answer.compute(), wanted, name)
+        if hasattr(model, "score"):
+            assert model.score(spread, labels) == pytest.approx(whole.score(frame, target), rel=1e-9)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case[0].cls.takes.chunks][::9], ids=named)
@@ -224,6 +245,14 @@ def test_parquet_folders_have_names_categories_targets_and_weights(folder):
     numbers = Chunks(path, columns=["a", "b", "c", "y"])
     near = LogisticRegression().fit(numbers, "y")
     np.testing.assert_allclose(near.coef_, LogisticRegression().fit(X[["a", "b", "c"]], frame["y"]).coef_, rtol=1e-7)
+
+
+def test_text_columns_and_targets_beside_the_table_go_together(folder):
+    path, frame = folder
+    X, y, w = frame.drop(columns=["y", "w"]), frame["y"].to_numpy(), frame["w"].to_numpy()
+    whole = MixedNB().fit(X, y, sample_weight=w).predict_proba(X)
+    table = Chunks(path, columns=list(X.columns))
+    np.testing.assert_allclose(MixedNB().fit(table, y, sample_weight=w).predict_proba(X), whole, rtol=1e-10)
 
 
 def test_dask_frames_have_names_and_categories(folder):
@@ -315,6 +344,15 @@ def test_forests_of_a_cluster_do_not_depend_on_who_holds_the_rows(cluster, monke
     assert there.predict_proba(X).tobytes() == here.predict_proba(X).tobytes()
     here, there = (RandomForestRegressor(1, max_leaf_nodes=9, random_state=0).fit(t, y) for t in (small, spread))
     np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-10, atol=1e-12)
+
+
+def test_workers_whose_rows_all_weigh_nothing_have_no_share(cluster):
+    X, _ = table(CASES[0], n=ROWS)
+    w = (np.arange(ROWS) >= 200).astype(float)
+    model, whole = (HistGradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0) for _ in range(2))
+    model.fit(da.from_array(X, chunks=(200, X.shape[1])), X[:, 0], sample_weight=w)
+    whole.fit(X, X[:, 0], sample_weight=w)
+    assert model.predict(X).tobytes() == whole.predict(X).tobytes()
 
 
 def test_a_worker_that_dies_while_trees_grow_changes_no_bit(cluster, monkeypatch):
@@ -432,22 +470,126 @@ def test_bad_chunks_are_refused_with_their_place():
         Chunks(part for part in cut(X))
     with pytest.raises(ValueError, match="no chunks"):
         GaussianNB().fit(Chunks(list), y)
-    with pytest.raises(ValueError, match="memory must be"):
-        Chunks(X, memory="a lot")
+    for memory in ("a lot", "1.2.3 GB", None, np.nan):
+        with pytest.raises(ValueError, match="memory must be a number of bytes"):
+            Chunks(X, memory=memory)
+    with pytest.raises(TypeError, match="one entry per row; got map: give an array"):
+        GaussianNB().fit(chunks(X), map(int, y))
 
 
-def test_data_that_changes_between_passes_is_noticed():
-    X, _ = table(CASES[0], n=ROWS)
+def test_functions_that_return_no_new_tables_are_refused_in_words():
+    X, y = table(CASES[0], n=ROWS)
+    once = iter(cut(X))
+    with pytest.raises(ValueError, match="returned the same iterator again.*make a new one in every call"):
+        GaussianNB().fit(Chunks(lambda: once), y)
+    with pytest.raises(TypeError, match="returned NoneType, no tables: it has to return a list of tables"):
+        GaussianNB().fit(Chunks(lambda: None), y)
+    for whole in (X, pd.DataFrame(X)):
+        with pytest.raises(TypeError, match="returned one table: it has to return a list"):
+            GaussianNB().fit(Chunks(lambda whole=whole: whole), y)
+    with pytest.raises(ValueError, match="columns= chooses columns of files"):
+        Chunks(X, columns=["a"])
+    with pytest.raises(TypeError, match=r"columns is a list of names; got 'a': give columns=\['a'\]"):
+        Chunks("sales.parquet", columns="a")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.csv", "t.npy"])
+def test_files_that_are_damaged_are_refused_without_the_words_of_the_reader(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ValueError, match=f"^{name} cannot be read: ") as refused:
+        Chunks(tmp_path / name)
+    assert str(tmp_path) not in str(refused.value) and "Error creating dataset" not in str(refused.value)
+
+
+def test_a_file_that_is_gone_is_named(folder):
+    path, _ = folder
+    table = Chunks(path)
+    (path / "part-4.parquet").unlink()
+    with pytest.raises(FileNotFoundError, match=r"^part-4.parquet cannot be read: it is not there any more"):
+        GaussianNB().fit(table, "w")
+
+
+def test_dask_frames_may_name_columns_by_numbers():
+    X, y = table(CASES[0], n=ROWS)
+    y, frame = np.arange(ROWS) % 2, pd.DataFrame(X)
+    with dask.config.set(scheduler="synchronous"):
+        spread = dd.from_pandas(frame, npartitions=3)
+        model, whole = GaussianNB().fit(spread, y), GaussianNB().fit(frame, y)
+        np.testing.assert_allclose(model.theta_, whole.theta_, rtol=1e-10)
+        assert (model.predict(spread).compute() == whole.predict(frame)).all()
+
+
+def test_targets_of_dask_tables_may_be_chunks_and_other_things_of_dask_are_refused():
+    X, y = table(CASES[0], n=ROWS)
     y = np.arange(ROWS) % 2
-    passes = []
+    with dask.config.set(scheduler="synchronous"):
+        spread = da.from_array(X, chunks=(150, X.shape[1]))
+        model = GaussianNB().fit(spread, Chunks([y[:100], y[100:]]))
+        np.testing.assert_allclose(model.theta_, GaussianNB().fit(X, y).theta_, rtol=1e-10)
+        series = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=2)["a"]
+        for given, kind in ((series, "Series"), (dask.delayed(X), "Delayed")):
+            with pytest.raises(TypeError, match=f"X must be an array or a data frame of Dask; got its {kind}"):
+                GaussianNB().fit(given, y)
 
-    def changing():
-        passes.append(1)
-        for i, part in enumerate(cut(X)):
-            yield part + (0.5 if i == 3 and len(passes) > 5 else 0.0)
 
+@pytest.mark.parametrize("what", ["a number", "the order of the rows", "two rows", "a label", "float32"])
+def test_data_that_changes_between_passes_is_noticed(what):
+    X, _ = table(CASES[0], n=ROWS)
+    X, y, passes = X.round().astype(np.float32 if what == "float32" else np.float64), np.arange(ROWS) % 2, []
+
+    def changed(part, labels):
+        part, labels = part.copy(), labels.copy()
+        if what in ("a number", "float32"):
+            part[7, 1] += 0.5
+        elif what == "the order of the rows":  # as a query gives them that does not ask for one
+            part, labels = part[::-1], labels[::-1]
+        elif what == "two rows":
+            part[[3, 4]] = part[[4, 3]]
+        else:
+            labels[5] = 1 - labels[5]
+        return part, labels
+
+    def pass_of(place):
+        passes.append(place)
+        for i, (part, labels) in enumerate(zip(cut(X), cut(y), strict=True)):
+            yield (changed(part, labels) if i == 3 and len(passes) > 10 else (part, labels))[place]
+
+    assert (X[CUTS[3] + 3] != X[CUTS[3] + 4]).any()
     with pytest.raises(ValueError, match="chunk 3 is not what it was in an earlier pass"):
-        LogisticRegression().fit(Chunks(changing), y)
+        LogisticRegression().fit(Chunks(lambda: pass_of(0)), Chunks(lambda: pass_of(1)))
+
+
+def test_files_that_do_not_fit_together_are_refused_by_name(folder):
+    path, frame = folder
+    last = path / "part-4.parquet"
+
+    def refused(words):
+        with pytest.raises((ValueError, OSError), match=words):
+            MixedNB().fit(Chunks(path, columns=columns), "y")
+
+    columns = ["a", "b", "c", "y"]
+    frame.iloc[260:].drop(columns="c").to_parquet(last)
+    refused("part-4.parquet has no column 'c', but the first file has one: give columns=")
+    columns = ["a", "b", "y"]
+    model = GaussianNB().fit(Chunks(path, columns=columns), "y")
+    assert list(model.feature_names_in_) == ["a", "b"]
+    assert len(model.predict(Chunks(path))) == ROWS  # which does not read the column that a file does not have
+    columns = None
+    frame.iloc[260:].assign(d=1.0).to_parquet(last)
+    refused("part-4.parquet has a column 'd', but the first file has none: give columns=")
+    last.write_bytes(b"PAR1 and nothing else")
+    refused("part-4.parquet cannot be read: .*Parquet")
+
+
+def test_columns_of_files_may_be_in_any_order_and_an_index_is_none(folder):
+    path, frame = folder
+    whole = MixedNB().fit(Chunks(path), "y").predict_proba(Chunks(path))
+    frame.iloc[260:][frame.columns[::-1]].to_parquet(path / "part-4.parquet")
+    frame.iloc[260:].sample(frac=1, random_state=0).sort_index().to_parquet(path / "part-4.parquet")
+    assert "__index_level_0__" in pq.read_schema(path / "part-4.parquet").names
+    model = MixedNB().fit(Chunks(path), "y")
+    assert list(model.feature_names_in_) == ["a", "b", "c", "colour", "w"]
+    np.testing.assert_array_equal(model.predict_proba(Chunks(path)), whole)
 
 
 def test_absent_columns_and_unknown_lengths_are_refused_in_words(folder):
@@ -461,6 +603,22 @@ def test_absent_columns_and_unknown_lengths_are_refused_in_words(folder):
     unknown = da.from_array(np.arange(20.0).reshape(10, 2), chunks=5)
     with pytest.raises(ValueError, match="compute_chunk_sizes"):
         PCA().fit(unknown[unknown[:, 0] > 3])
+    X, y = da.from_array(np.arange(20.0).reshape(10, 2), chunks=5), da.from_array(np.arange(10) % 2, chunks=5)
+    with pytest.raises(ValueError, match=r"y does not know the lengths of its chunks; call y.compute_chunk_sizes\(\)"):
+        GaussianNB().fit(X, y[y >= 0])
+
+
+def test_lazy_answers_name_the_chunk_that_they_refuse():
+    X = np.arange(24.0).reshape(12, 2) % 7
+    model, names = LogisticRegression().fit(X, np.arange(12) % 2), ["a", "b"]
+    X[9, 1] = np.nan
+    with dask.config.set(scheduler="synchronous"):
+        with pytest.raises(ValueError, match="chunk 2: LogisticRegression: column 1 contains NaN in 1 of 4 rows"):
+            model.predict(da.from_array(X, chunks=(4, 2))).compute()
+        named = LogisticRegression().fit(pd.DataFrame(X[:8], columns=names), np.arange(8) % 2)
+        frame = dd.from_pandas(pd.DataFrame(X, columns=names), npartitions=3)
+        with pytest.raises(ValueError, match="partition 2: LogisticRegression: column 'b' contains NaN in 1 of 4"):
+            named.predict(frame).compute()
 
 
 def test_predictions_by_methods_that_need_all_rows_are_made_chunk_by_chunk():
@@ -476,7 +634,14 @@ def test_a_sample_is_a_table_of_the_same_kind(folder):
     sample = Chunks(path).sample(50, random_state=0)
     assert isinstance(sample, pa.Table) and sample.num_rows == 50
     assert set(sample.column("a").to_pylist()) <= set(frame["a"])
-    assert Chunks(frame[["a"]].to_numpy()).sample(10, random_state=0).shape == (10, 1)
+    numbers = Chunks(frame[["a"]].to_numpy())
+    assert numbers.sample(10, random_state=0).shape == (10, 1)
+    rng = np.random.RandomState(0)
+    one, other = numbers.sample(10, random_state=rng), numbers.sample(10, random_state=rng)
+    assert (one == numbers.sample(10, random_state=0)).all() and (one != other).any()
+    assert (numbers.sample(ROWS + 1, random_state=0) == frame[["a"]].to_numpy()).all()
+    with pytest.raises(ValueError, match="a sample has at least one row; asked for 0 of 400"):
+        numbers.sample(0)
 
 
 def test_categories_of_later_chunks_are_known_from_the_first(folder):
@@ -491,3 +656,21 @@ def test_class_weights_are_those_of_memory():
     y = (np.arange(ROWS) % 5 == 0).astype(int)
     model = LogisticRegression(class_weight="balanced").fit(chunks(X), y)
     np.testing.assert_allclose(model.coef_, LogisticRegression(class_weight="balanced").fit(X, y).coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", [GaussianNB, LinearRegression])
+def test_scores_without_targets_are_refused(method, folder):
+    """A classifier answered 0 to y=None: no label is None."""
+    path, _ = folder
+    X, y = table(CASES[0], n=ROWS)
+    y = np.arange(ROWS) % 2
+    model = method().fit(X, y)
+    with dask.config.set(scheduler="synchronous"):
+        for given in (chunks(X), da.from_array(X, chunks=(150, X.shape[1]))):
+            with pytest.raises(
+                ValueError, match=f"{method.__name__}: score compares with the targets y, but y is None"
+            ):
+                model.score(given, None)
+    named = method().fit(Chunks(path, columns=["a", "b", "w"]), "w")
+    with pytest.raises(ValueError, match="y='price' is no column of the chunks; they have 'a', 'b'"):
+        named.score(Chunks(path), "price")

@@ -42,6 +42,8 @@ class ChunkAdmission:
 
     def __call__(self, where: str, table: Table, y: Any, w: Any) -> Rows:
         with placed_errors(where):
+            if not table.shape[0]:
+                return self._no_rows()
             table, y, w = split_sides(self.estimator, table, y, w)
             X = admit(self.estimator, table, fitting=False, learning=True)
             if self.estimator.takes.finite_later:
@@ -60,6 +62,11 @@ class ChunkAdmission:
             X, t, v = keep_positive(v, X, t)
             return Rows(X, t, v if self.class_factor is None else v * self.class_factor[t], 0)
 
+    def _no_rows(self) -> Rows:
+        """Those of a chunk without rows, such as a partition of which a query leaves nothing."""
+        X = np.empty((0, vars(self.estimator)["n_features_in_"]), self.dtype)
+        return Rows(X, None if self.target is None else X[:, 0], np.empty(0), 0)
+
     def _codes(self, y: Labels) -> Labels:
         """The index of each label among the classes."""
         classes = self.classes
@@ -67,8 +74,9 @@ class ChunkAdmission:
             return y
         codes = np.searchsorted(classes, y).clip(0, len(classes) - 1)
         if (unknown := classes[codes] != y).any():
+            label = y[unknown].tolist()[0]
             raise ValueError(
-                f"{name_of(self.estimator)}: y holds {y[unknown.argmax()]!r}, which was not there when the labels were "
+                f"{name_of(self.estimator)}: y holds {label!r}, which was not there when the labels were "
                 "counted: the data changes while the model is fitted. Fit to a copy that stays as it is"
             )
         return codes.astype(np.int64, copy=False)
@@ -96,8 +104,9 @@ class ChunkFacts:
             self.ones and other.ones,
             categories=_merged_categories(self.categories or {}, other.categories or {}),
         )
-        if self.labels is None or other.labels is None:
-            return found
+        if self.labels is None or other.labels is None:  # a chunk without rows has none
+            known = self if other.labels is None else other
+            return replace(found, labels=known.labels, label_weight=known.label_weight, label_rows=known.label_rows)
         labels, place = np.unique(np.concatenate([self.labels, other.labels]), return_inverse=True)
         weight, rows = (
             np.bincount(place, np.concatenate([a, b]), len(labels))
@@ -156,11 +165,13 @@ def admit_chunks(
             "or the name of a column"
         )
     sides = side(y) if target is not None else None, side(sample_weight)
-    _refuse_absent(estimator, source, sides)
+    refuse_absent(estimator, source, sides)
+    head = next(source.map(_first_rows, first=True), None)
+    if head is None or not head.shape[0]:
+        head = next((rows for rows in source.map(_first_rows) if rows.shape[0]), None)
+    if head is None:
+        raise ValueError(f"{name_of(estimator)}: there are no chunks, or no rows in them: nothing to learn from")
     with placed_errors(source.place(0)):
-        head = next(iter(source.map(_first_rows, first=True)), None)
-        if head is None:
-            raise ValueError(f"{name_of(estimator)}: there are no chunks, or no rows in them: nothing to learn from")
         head = split_sides(estimator, head, *(s if isinstance(s, str) else None for s in sides))[0]
         remember_columns(estimator, head)
     known = copy(estimator)
@@ -183,7 +194,12 @@ def side(given: Any) -> Side:
         return given._source
     if is_dask(given):
         return given
-    return np.asarray(given)
+    entries = np.asarray(given)
+    if not entries.ndim:
+        raise TypeError(
+            f"y and sample_weight have one entry per row; got {type(given).__name__}: give an array, or chunks"
+        )
+    return entries
 
 
 def split_sides(estimator: object, table: Table, y: Any, w: Any) -> tuple[Table, Any, Any]:
@@ -231,7 +247,8 @@ def placed_errors(where: str) -> Iterator[None]:
 
 def _survey(estimator: Any, source: ChunkSource, y: Side, w: Side, target: TargetKind) -> ChunkFacts:
     schema, lengths = source.schema, source.lengths
-    text = [c for c, number in schema.items() if not number and c not in (y, w)] if schema else []
+    named = {s for s in (y, w) if isinstance(s, str)}
+    text = [c for c, number in schema.items() if not number and c not in named] if schema else []
     if not estimator.takes.categories:
         text = []
     elif schema is None and not _has_numbers_only(source):
@@ -240,13 +257,13 @@ def _survey(estimator: Any, source: ChunkSource, y: Side, w: Side, target: Targe
         return ChunkFacts(lengths, lengths, float(sum(lengths)))
     columns = None
     if schema is not None:
-        columns = [c for c in schema if c in {*text, *(s for s in (y, w) if isinstance(s, str))}] or [
-            next(iter(schema))
-        ]
+        columns = [c for c in schema if c in {*text, *named}] or [next(iter(schema))]
     idle = estimator.takes.idle_classes
 
     def task(where: str, i: int, table: Table, y: Any, w: Any) -> ChunkFacts:
         with placed_errors(where):
+            if not table.shape[0]:
+                return ChunkFacts((0,), (0,))
             table, y, w = split_sides(estimator, table, y, w)
             n = table.shape[0]
             v = chunk_weights(estimator, w, n)
@@ -307,7 +324,8 @@ def _has_numbers_only(source: ChunkSource) -> bool:
     return next(iter(source.map(task, first=True)))
 
 
-def _refuse_absent(estimator: object, source: ChunkSource, sides: tuple[Side, Side]) -> None:
+def refuse_absent(estimator: object, source: ChunkSource, sides: tuple[Side, Side]) -> None:
+    """Refuse names of targets and weights that are no columns."""
     schema = source.schema
     for what, name in zip(("y", "sample_weight"), sides, strict=True):
         if schema is not None and isinstance(name, str) and name not in schema:

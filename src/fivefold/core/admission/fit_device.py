@@ -24,6 +24,7 @@ from fivefold.core.admission.places import place_of_fit, words_for_full_memory
 from fivefold.core.types import UserTable
 
 E = TypeVar("E")
+NEEDS_NO_HARDWARE = (None, "cpu", "meta")  # devices that every torch has
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ ASKED: ContextVar[FitPlaces | None] = ContextVar("fivefold_fit_device", default=
 @contextmanager
 def fits_on(device: str | None) -> Iterator[dict[str, str]]:
     """Fit arrays on this device of torch where a method can; gives the place of each method's fits. None: as usual."""
+    if device not in NEEDS_NO_HARDWARE:
+        check_device(device)
     places = None if device is None else FitPlaces(device)
     token = ASKED.set(places)
     try:
@@ -63,7 +66,8 @@ def fit_on_asked_device(fit: Callable[..., E], estimator: Any, X: UserTable, *ar
     import torch
 
     table = torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64))
-    if estimator._host_reason(table):  # asked before a copy is made: nobody has to be warned of one
+    there = table.new_empty(1, device=places.device).expand(table.shape)  # a stand-in, of which no value is read
+    if estimator._host_reason(there):  # asked before a copy is made: nobody has to be warned of one
         places.seen.setdefault(name, "cpu")
         return False
     with words_for_full_memory(estimator, table.new_empty(0, device=places.device)):

@@ -31,11 +31,20 @@ def without_tensor_path(asked: Mapping[str, bool]) -> str:
 
 @contextmanager
 def place_of_fit(estimator: object, X: UserTable) -> Iterator[None]:
-    """Around a fit to a tensor: notes the place and the kind of the learned arrays, and logs both."""
+    """Around a fit to a tensor: notes the place and the kind of the learned arrays, and logs both.
+
+    One that fails, for example for lack of memory, leaves the place of an earlier one as it was.
+    """
     known, name = vars(estimator), type(estimator).__name__
+    earlier = known.get("_device", "cpu")
     known["_device"] = str(X.device)
-    with words_for_full_memory(estimator, X):
-        yield
+    try:
+        with words_for_full_memory(estimator, X):
+            yield
+    except BaseException:
+        known["_device"] = earlier
+        known.pop("_why_host", None)
+        raise
     known["_kind"] = X[:0].clone()  # a view would keep all of X
     reason = known.pop("_why_host", "the tensor lies there and the method has a path for tensors")
     LOG.info("%s was fitted on %s: %s", name, known["_device"], reason)

@@ -26,6 +26,9 @@ def refuse_nonfinite(estimator: AdmittingEstimator, X: Table, *, fitting: bool =
 
     Numbers whose squares overflow are refused too, unless the method only compares numbers.
     """
+    takes = estimator.takes
+    if takes.missing and takes.empty and takes.infinite and takes.huge:
+        return
     values = X.data if issparse(X) else X
     limit = magnitude_limit(X)
     if is_tensor(X):
@@ -49,7 +52,8 @@ def refuse_nonfinite(estimator: AdmittingEstimator, X: Table, *, fitting: bool =
     if not estimator.takes.huge:
         wider = " or give float64" if dense.dtype == np.float32 else ""
         cure = f"Squares of such numbers overflow: divide the column by a large number{wider}"
-        _refuse(estimator, np.abs(dense) > limit, f"numbers beyond {limit:g}", cure)
+        beyond = (np.abs(dense) > limit) & ~(estimator.takes.infinite & np.isinf(dense))
+        _refuse(estimator, beyond, f"numbers beyond {limit:g}", cure)
 
 
 def magnitude_limit(X: Table) -> float:
@@ -129,6 +133,7 @@ def explained_error(estimator: object, X: UserTable, error: Exception) -> Except
 
 def not_number_error(estimator: object, j: int, row: int, value: object, error: Exception) -> Exception:
     kind = TypeError if isinstance(error, TypeError) else ValueError
+    value = value.item() if isinstance(value, np.generic) else value
     return kind(
         f"{name_of(estimator)}: {column_of(estimator, j)} holds {short_repr(value)} in row {row}; this method takes "
         f"numbers. Encode or drop that column ({error})"

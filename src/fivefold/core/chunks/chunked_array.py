@@ -28,6 +28,7 @@ from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.numerics.tensors import weight_by_code
 from fivefold.core.types import Array, Doubles, Indices, Mask, Table
 
+ODD_FACTOR = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: multiples of it have no small differences
 ROW_ARRAYS = 32  # arrays with an entry per row that may be in memory together with a chunk: larger ones are mapped
 
 T = TypeVar("T")
@@ -205,8 +206,14 @@ class ChunkedArray(NDArrayOperatorsMixin):
         return self._total
 
     def head(self, rows: int) -> Any:
-        """At most this many rows from the start of the first chunk."""
-        return next(iter(self._source().map(lambda found: self.pick(found)[:rows].copy(), first=True)))
+        """At most this many rows from the start of the first chunk that has any."""
+
+        def start(found: Rows) -> Any:
+            return self.pick(found)[:rows].copy()
+
+        source = self._source()
+        first = next(source.map(start, first=True), None)
+        return first if first is not None else next(source.map(start))  # no row of the first chunk may count
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or "out" in options:
@@ -372,10 +379,24 @@ def _source_of(a: object) -> RowChunks | None:
 
 
 def _checksum(rows: Rows) -> int:
-    """A number that another content would change: the sum of all bit patterns."""
+    """A number that other content, or the same rows in another order, would change."""
     total = 0
     for a in (rows.X, rows.y, rows.w):
         a = a.data if issparse(a) else a
-        if isinstance(a, np.ndarray) and a.dtype.kind in "iuf" and a.flags.c_contiguous:
-            total = total * 31 + int(a.view(f"u{a.dtype.itemsize}").sum(dtype=np.uint64))
+        if isinstance(a, np.ndarray) and a.dtype.kind in "iuf" and a.size:
+            total = total * 31 + _bit_sum(a)
     return total % 2**64
+
+
+def _bit_sum(a: np.ndarray[Any, Any]) -> int:
+    """The bit patterns of all numbers, added with a factor for the column and one for the row, modulo 2^64.
+
+    All factors are odd, so that no change of a single number is lost.
+    """
+    bits = np.ascontiguousarray(a).reshape(len(a), -1)
+    words = bits.shape[1] * bits.itemsize % 8 == 0  # single precision in pairs
+    bits = bits.view(np.uint64 if words else f"u{bits.itemsize}")
+    columns = np.arange(bits.shape[1], dtype=np.uint64) * np.uint64(ODD_FACTOR - 1) + np.uint64(1)
+    of_rows = bits @ columns
+    of_rows ^= of_rows >> np.uint64(32)  # whole numbers have zeros below
+    return int(of_rows @ np.arange(1, 2 * len(a), 2, dtype=np.uint64))

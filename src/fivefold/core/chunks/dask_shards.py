@@ -36,19 +36,22 @@ class DaskShards(Shards):
         self.client, self.parts, self.make, self.token = client, parts, make, uuid4().hex
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         futures = client.compute(list(parts))
-        self.heads = client.gather([client.submit(_head, f, pure=False) for f in futures])
-        self.shares, self.workers = self._shares(futures)
+        heads = client.gather([client.submit(_head, f, pure=False) for f in futures])
+        self.heads = [head for head, _ in heads]
+        self.shares, self.workers = self._shares(futures, [filled for _, filled in heads])
         made = [
             self._submit(_make, k, make, [futures[i] for i in share], [], keep=self.workers[k])
             for k, share in enumerate(self.shares)
         ]
         self._answers(made)
 
-    def _shares(self, futures: Sequence[Any]) -> tuple[list[list[int]], list[str]]:
-        """The numbers of the parts of each share, and its worker: parts stay where they are."""
+    def _shares(self, futures: Sequence[Any], filled: Sequence[bool]) -> tuple[list[list[int]], list[str]]:
+        """The numbers of the parts of each share, and its worker: parts stay where they are, and have rows."""
         has, threads = self.client.who_has(futures), self.client.nthreads()
         held: dict[str, list[int]] = {}
         for i, future in enumerate(futures):
+            if not filled[i]:
+                continue
             owners = [w for w in has.get(future.key, ()) if w in threads]
             held.setdefault(min(owners) if owners else min(threads), []).append(i)
         cut = [(w, parts[t :: threads[w]]) for w, parts in sorted(held.items()) for t in range(threads[w])]
@@ -92,14 +95,14 @@ class DaskShards(Shards):
             self.client.run(_forget, self.token)
 
 
-def _head(part: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What is told of a part beside its rows."""
-    return part[:-1]
+def _head(part: tuple[Any, ...]) -> tuple[Any, bool]:
+    """What is told of a part beside its rows, and whether it has any."""
+    return part[:-1], part[-1] is not None
 
 
 def _make(token: str, k: int, make: Callable[[list[Any]], Any], parts: list[Any], calls: list[Any]) -> Answer:
     """Make the state of share k, which takes these calls; the value of the last one."""
-    state, value = make([part[-1] for part in parts if part[-1] is not None]), None
+    state, value = make([part[-1] for part in parts]), None
     for method, args in calls:
         value = getattr(state, method)(*args)
     with _lock:

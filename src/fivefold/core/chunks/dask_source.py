@@ -6,14 +6,16 @@ Only sums are sent. A worker that is lost is replaced by Dask, which reads and s
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from fivefold.core.chunks.dask_shards import DaskShards
-from fivefold.core.chunks.sources import ChunkSource, Side, Task, single_column
+from fivefold.core.chunks.sources import ChunkSource, LocalSource, Side, Task, single_column
 from fivefold.core.types import Array, Table
 
 T = TypeVar("T")
@@ -25,10 +27,6 @@ def is_dask(X: object) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
 
 
-def _is_frame(X: DaskTable) -> bool:
-    return hasattr(X, "npartitions") and not _is_array(X)
-
-
 def _is_array(X: DaskTable) -> bool:
     arrays = sys.modules.get("dask.array")
     return arrays is not None and isinstance(X, arrays.Array)
@@ -38,6 +36,11 @@ class DaskSource(ChunkSource):
     """The chunks of a Dask array, or the partitions of a Dask data frame."""
 
     def __init__(self, table: DaskTable) -> None:
+        if not _is_array(table) and type(table).__name__ != "DataFrame":
+            raise TypeError(
+                f"X must be an array or a data frame of Dask; got its {type(table).__name__}: a column of a frame is a "
+                "table as frame[['column']], and other things become arrays by dask.array.from_delayed"
+            )
         if _is_array(table):
             if table.ndim != 2:
                 raise ValueError(f"X must be a table (rows, columns); the Dask array has shape {table.shape}")
@@ -57,6 +60,13 @@ class DaskSource(ChunkSource):
 
         kinds = self.table.dtypes.items()
         return {str(name): bool(is_numeric_dtype(kind) or is_bool_dtype(kind)) for name, kind in kinds}
+
+    def columns(self, names: Sequence[str] | None) -> DaskTable:
+        """The frame with these columns only, which the frame itself may name by numbers; None for all."""
+        if names is None:
+            return self.table
+        own = {str(name): name for name in self.table.columns}
+        return self.table[[own[name] for name in names]]
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -79,8 +89,7 @@ class DaskSource(ChunkSource):
     ) -> Iterator[T]:
         from dask.base import compute
 
-        table = self.table if columns is None else self.table[list(columns)]
-        yield from compute(*self._tasks(task, table, y, w, extra, 1 if first else None))
+        yield from compute(*self._tasks(task, self.columns(columns), y, w, extra, 1 if first else None))
 
     def shards(
         self, task: Task[Any], make: Callable[[list[Any]], Any], y: Side, w: Side, extra: Callable[[int], Any] | None
@@ -112,9 +121,17 @@ class DaskSource(ChunkSource):
             return [side] * len(self.lengths)
         if isinstance(side, DaskSource):
             side = side.table
+        elif isinstance(side, LocalSource):
+            side = np.concatenate([np.asarray(single_column(part)) for part in side.read(None)])
         if is_dask(side):
             if not _is_array(side):
-                side = side.to_dask_array(lengths=True)
+                with warnings.catch_warnings():  # text becomes an array of objects, as it should
+                    warnings.filterwarnings("ignore", "Dask currently has limited support", UserWarning)
+                    side = side.to_dask_array(lengths=True)
+            if np.isnan(side.shape[0]):
+                raise ValueError(
+                    f"{name} does not know the lengths of its chunks; call {name}.compute_chunk_sizes() first"
+                )
         else:
             side = np.asarray(single_column(side))
         if side.shape[0] != sum(self.lengths):
@@ -148,21 +165,33 @@ def _delayed(table: DaskTable) -> Sequence[Any]:
     return blocks.ravel().tolist() if isinstance(blocks, np.ndarray) else list(blocks)
 
 
-def lazy_answer(table: DaskTable, rule: Callable[[Table], Array]) -> DaskTable:
-    """rule(rows) as a Dask array with the chunks of the table, computed when it is asked for."""
+def lazy_answer(source: DaskSource, columns: Sequence[str] | None, rule: Callable[[str, Table], Array]) -> DaskTable:
+    """rule(place, rows) as a Dask array with the chunks of the table, computed when it is asked for."""
     import dask.array as da
 
-    example = _example(table, rule)
+    table = source.columns(columns)
+    example = _example(table, partial(rule, source.place(0)))
+
+    def answer(where: str, rows: Table) -> Array:
+        return rule(where, rows) if rows.shape[0] else example[:0]
+
     if _is_array(table):
-        table = table.rechunk({1: -1})
         chunks = (table.chunks[0], *((size,) for size in example.shape[1:]))
+
+        def placed_rule(rows: Table, block_id: tuple[int, ...]) -> Array:  # Dask gives an argument of this name
+            return answer(f"chunk {block_id[0]}", rows)
+
         dropped = [1] if example.ndim == 1 else []
-        return da.map_blocks(rule, table, drop_axis=dropped, chunks=chunks, dtype=example.dtype, meta=example[:0])
+        return da.map_blocks(
+            placed_rule, table, drop_axis=dropped, chunks=chunks, dtype=example.dtype, meta=example[:0]
+        )
     from dask.delayed import delayed
 
-    run = delayed(rule, pure=False, traverse=False)
+    run = delayed(answer, pure=False, traverse=False)
     parts = [
-        da.from_delayed(run(block), (np.nan, *example.shape[1:]), dtype=example.dtype, meta=example[:0])
-        for block in _delayed(table)
+        da.from_delayed(
+            run(source.place(i), block), (np.nan, *example.shape[1:]), dtype=example.dtype, meta=example[:0]
+        )
+        for i, block in enumerate(_delayed(table))
     ]
     return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)

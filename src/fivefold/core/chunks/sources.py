@@ -5,9 +5,11 @@ A source reads its rows again on every pass. The next chunk is read while the cu
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -18,9 +20,7 @@ from fivefold.core.chunks.shards import Shards
 from fivefold.core.types import Table
 
 T = TypeVar("T")
-COPIES = (
-    16  # copies of a chunk in memory at a time: as read, as columns, as a matrix, read ahead, freed but not returned
-)
+COPIES = 16  # of a chunk in memory at a time: as read, as columns, as a matrix, read ahead, freed but not returned
 MIN_CHUNK_ROWS = 1000  # rows per chunk, at least, however wide the table
 MAX_CHUNK_ROWS = 1_000_000  # rows per chunk, at most: larger ones are no faster
 TEXT_BYTES = 64  # assumed for a value of text
@@ -126,26 +126,48 @@ class ArraySource(LocalSource):
             yield np.array(self.array[lo : lo + self._step])  # read here, in the thread that reads ahead
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class IterableSource(LocalSource):
     """The tables of an iterable, which a function returns anew for every pass."""
 
     make: Callable[[], Iterable[Table]]
     max_bytes: int
+    _last: Any = None  # what the function returned for the pass before
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has read nothing yet; iterators cannot be sent."""
+        return IterableSource, (self.make, self.max_bytes)
 
     def read(self, columns: Sequence[str] | None) -> Iterator[Table]:
-        for table in self.make():
+        for table in self._tables():
             if not hasattr(table, "shape"):
                 table = np.asarray(table)
             yield table
+
+    def _tables(self) -> Iterable[Table]:
+        made: Any = self.make()
+        if isinstance(made, Iterator) and made is self._last:
+            raise ValueError(
+                "Chunks: the function returned the same iterator again, of which tables have been read already; make a "
+                "new one in every call"
+            )
+        self._last = made
+        is_table = nw.dependencies.is_into_dataframe(made) or (isinstance(made, np.ndarray) and made.ndim < 3)
+        if is_table or not isinstance(made, Iterable):
+            what = "one table" if is_table else f"{type(made).__name__}, no tables"
+            raise TypeError(
+                f"Chunks: the function returned {what}: it has to return a list of tables, or to yield them one after "
+                "the other"
+            )
+        return made
 
 
 class ArrowSource(LocalSource):
     """The rows of an Arrow data set: Parquet, Feather or CSV files, in the order of their names."""
 
     def __init__(self, dataset: Any, max_bytes: int, columns: Sequence[str] | None = None) -> None:
-        self.dataset, self.max_bytes = dataset, max_bytes
-        self.names = list(dataset.schema.names) if columns is None else list(columns)
+        self.dataset, self.max_bytes, self.takes_all = dataset, max_bytes, columns is None
+        self.names = _without_index(dataset.schema.names) if columns is None else list(columns)
         if absent := set(self.names) - set(dataset.schema.names):
             raise ValueError(f"the data set has no column {sorted(absent)[0]!r}; it has {dataset.schema.names}")
         self._places: list[str] = []
@@ -159,19 +181,49 @@ class ArrowSource(LocalSource):
 
         return {name: is_number(self.dataset.schema.field(name).type) for name in self.names}
 
+    def count_rows(self) -> int:
+        """The number of rows, which Parquet files tell without being read."""
+        total = 0
+        for fragment, name in self._files():
+            with errors_of(name):
+                total += fragment.count_rows()
+        return total
+
+    def _files(self) -> Iterator[tuple[Any, str]]:
+        for fragment in sorted(self.dataset.get_fragments(), key=lambda f: getattr(f, "path", "")):
+            yield fragment, str(getattr(fragment, "path", "in memory")).rpartition("/")[2]
+
     def place(self, i: int) -> str:
         return self._places[i] if i < len(self._places) else f"chunk {i}"
 
     def read(self, columns: Sequence[str] | None) -> Iterator[Table]:
         row_bytes = sum(8 if number else TEXT_BYTES for number in self.schema.values())
         rows, i = chunk_rows(row_bytes, self.max_bytes), 0
-        for fragment in sorted(self.dataset.get_fragments(), key=lambda f: getattr(f, "path", "")):
-            path = str(getattr(fragment, "path", "in memory")).rpartition("/")[2]
-            for table in _tables_of(self._batches(fragment, rows, self.names if columns is None else columns), rows):
-                if i == len(self._places):
-                    self._places.append(f"chunk {i} ({path})")
-                yield table
-                i += 1
+        wanted = self.names if columns is None else columns
+        for fragment, name in self._files():
+            with errors_of(name):
+                self._check_columns(fragment, name, wanted, whole=columns is None and self.takes_all)
+                for table in _tables_of(self._batches(fragment, rows, wanted), rows):
+                    if i == len(self._places):
+                        self._places.append(f"chunk {i} ({name})")
+                    yield table
+                    i += 1
+
+    def _check_columns(self, fragment: Any, name: str, wanted: Iterable[str], *, whole: bool) -> None:
+        """Refuse a file with other columns than the first one, which Arrow would fill with nulls or leave out."""
+        from pyarrow.dataset import get_partition_keys
+
+        own = fragment.physical_schema.names
+        if absent := set(wanted) - {*own, *get_partition_keys(fragment.partition_expression)}:
+            raise ValueError(
+                f"{name} has no column {min(absent)!r}, but the first file has one: give columns=[...] with those that "
+                "all files have"
+            )
+        if whole and (more := set(_without_index(own)) - set(self.dataset.schema.names)):
+            raise ValueError(
+                f"{name} has a column {min(more)!r}, but the first file has none: give columns=[...] with those that "
+                "all files have"
+            )
 
     def _batches(self, fragment: Any, rows: int, names: Sequence[str]) -> Iterator[Any]:
         names = list(names)
@@ -181,11 +233,39 @@ class ArrowSource(LocalSource):
 
             with fragment.filesystem.open_input_file(fragment.path) as opened:
                 file = ParquetFile(opened, buffer_size=READ_BUFFER_BYTES)
-                yield from file.iter_batches(batch_size=rows, columns=names, use_threads=False)
+                for batch in file.iter_batches(batch_size=rows, columns=names, use_threads=False):
+                    yield batch.select(names)  # which came in the order of the file
             return
         yield from fragment.to_batches(
             schema=self.dataset.schema, columns=names, batch_size=rows, batch_readahead=1, fragment_readahead=1
         )
+
+
+def _without_index(names: Iterable[str]) -> list[str]:
+    """The columns without the one that pandas writes for an index without a name."""
+    return [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
+
+
+@contextmanager
+def errors_of(name: str) -> Iterator[None]:
+    """An error of Arrow says which file it is about."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{name} cannot be read: it is not there any more") from error
+    except OSError as error:
+        raise OSError(f"{name} cannot be read: {_reason(error)}") from error
+    except (KeyError, ArrowException) as error:  # KeyError: a column that was there is gone
+        raise ValueError(
+            f"{name} cannot be read: {_reason(error)}. Write it again, or take it out of the table"
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """What Arrow found, without the calls and the path that stand before it."""
+    return str(error).rpartition("': ")[2].removeprefix("Invalid: ").rstrip(".")
 
 
 def _tables_of(batches: Iterable[Any], rows: int) -> Iterator[Table]:

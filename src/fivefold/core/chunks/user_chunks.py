@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Generator, Iterable, Iterator
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.utils.random import sample_without_replacement
 
 from fivefold.core.chunks.dask_source import DaskSource, is_dask
-from fivefold.core.chunks.sources import ArraySource, ArrowSource, ChunkSource, IterableSource
+from fivefold.core.chunks.sources import ArraySource, ArrowSource, ChunkSource, IterableSource, errors_of
+from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Rng, Table, UserTable
 
 UNITS = {"B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
@@ -52,6 +56,8 @@ class Chunks:
         self, source: ChunkInput, *, memory: int | str = "512 MB", columns: Iterable[str] | None = None
     ) -> None:
         self.memory = _bytes(memory)
+        if isinstance(columns, str):
+            raise TypeError(f"Chunks: columns is a list of names; got {columns!r}: give columns=[{columns!r}]")
         self._source = self._made(source, None if columns is None else list(columns))
 
     def __iter__(self) -> Iterator[Table]:
@@ -68,9 +74,12 @@ class Chunks:
         return sum(known) if known is not None else sum(table.shape[0] for table in self)
 
     def sample(self, rows: int, random_state: Rng | int | None = None) -> Table:
-        """About this many rows drawn at random from all chunks, as one table of the kind of the chunks."""
-        rng, n = np.random.RandomState(random_state if isinstance(random_state, int) else None), len(self)
-        kept = np.sort(rng.permutation(n)[:rows]) if rows < n else np.arange(n)
+        """So many rows drawn at random from all chunks, or all rows, as one table of the kind of the chunks."""
+        n = len(self)
+        if n == 0 or rows < 1:
+            raise ValueError(f"Chunks: a sample has at least one row; asked for {rows} of {n}")
+        # its memory is that of the sample, where a permutation has a number for every row
+        kept = np.sort(sample_without_replacement(n, min(rows, n), random_state=check_random_state(random_state)))
         parts, start = [], 0
         for table in self:
             stop = start + table.shape[0]
@@ -81,11 +90,19 @@ class Chunks:
         return _concatenated(parts)
 
     def _made(self, source: ChunkInput, columns: list[str] | None) -> ChunkSource:
+        has_columns = isinstance(source, str | Path) or type(source).__module__.startswith("pyarrow")
+        if columns is not None and not has_columns:
+            raise ValueError(
+                f"Chunks: columns= chooses columns of files and Arrow data sets; a source of type "
+                f"{type(source).__name__} has to give the columns that are wanted"
+            )
         if isinstance(source, Chunks):
             return source._source
         if isinstance(source, str | Path):
             return self._file(Path(source), columns)
         if isinstance(source, np.ndarray):
+            if not source.ndim:
+                raise ValueError("Chunks: the array has no rows: it is a single value")
             return ArraySource(source, self.memory)
         if is_dask(source):
             return DaskSource(source)
@@ -110,11 +127,13 @@ class Chunks:
         if not path.exists():
             raise FileNotFoundError(f"Chunks: there is no file or folder {str(path)!r}")
         if path.suffix == ".npy":
-            return ArraySource(np.load(path, mmap_mode="r", allow_pickle=False), self.memory)
+            return ArraySource(_mapped(path), self.memory)
         ending = path.suffix.removeprefix(".").lower() if path.is_file() else "parquet"
         if ending not in ARROW_FORMATS:
             raise ValueError(f"Chunks: {path.name!r} is none of {', '.join(sorted(ARROW_FORMATS))}, npy, or a folder")
-        dataset = _pyarrow().dataset(path, format=ARROW_FORMATS[ending])
+        datasets = _pyarrow()
+        with errors_of(path.name):
+            dataset = datasets.dataset(path, format=ARROW_FORMATS[ending])
         if not dataset.files:
             raise ValueError(f"Chunks: the folder {str(path)!r} holds no Parquet file")
         return ArrowSource(dataset, self.memory, columns)
@@ -140,12 +159,24 @@ def _arrow(source: Any, memory: int, columns: list[str] | None) -> ChunkSource:
     return ArrowSource(source if isinstance(source, datasets.Dataset) else datasets.dataset(source), memory, columns)
 
 
+def _mapped(path: Path) -> np.ndarray[Any, Any]:
+    """The array of a .npy file, mapped into memory."""
+    try:
+        found: np.ndarray[Any, Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(
+            f"{path.name} cannot be read: it is no array of numbers as numpy.save writes one, or a damaged one. "
+            "Save it again"
+        ) from error
+    return found
+
+
 def _bytes(given: int | str) -> int:
     """A number of bytes from 1000 or "512 MB"."""
-    if isinstance(given, str):
-        found = re.fullmatch(r"\s*([\d.]+)\s*([KMG]?i?B)?\s*", given, flags=re.IGNORECASE)
-        if not found:
-            raise ValueError(f"Chunks: memory must be a number of bytes, or text such as '512 MB'; got {given!r}")
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([KMG]?i?B)?\s*", str(given), flags=re.IGNORECASE)
+    if not (isinstance(given, str) and found) and not (isinstance(given, Real) and math.isfinite(given)):
+        raise ValueError(f"Chunks: memory must be a number of bytes, or text such as '512 MB'; got {given!r}")
+    if isinstance(given, str) and found:
         given = int(float(found[1]) * UNITS[(found[2] or "B").upper()])
     if given < MIN_MEMORY_BYTES:
         raise ValueError(f"Chunks: memory must be at least {MIN_MEMORY_BYTES} bytes; got {given}")

@@ -138,6 +138,26 @@ def warn_kept_best(estimator: object, done: int, name: str) -> None:
     )
 
 
+@contextmanager
+def value_steps(estimator: object, name: str, count: int, X: Table) -> Iterator[Callable[[float], bool]]:
+    """`fit_steps` that report a value alone; True ends the fit, also after Ctrl-C, which a warning tells of."""
+    done, interrupted = 0, False
+    with fit_steps(estimator, name, count, X) as monitor:
+
+        def report(value: float) -> bool:
+            nonlocal done, interrupted
+            done += 1
+            try:
+                return bool(monitor(None, value)) or interrupted
+            except KeyboardInterrupt:
+                interrupted = True
+                return True
+
+        yield report
+    if interrupted:
+        warn_kept_best(estimator, done, name)
+
+
 class _ProgressLine:
     """One line on the terminal, redrawn in place."""
 

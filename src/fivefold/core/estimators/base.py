@@ -142,6 +142,25 @@ def _wrap_fit(fit: Callable[..., E]) -> Callable[..., E]:
     return wrapped
 
 
+def _wrap_partial_fit(partial_fit: Callable[..., E]) -> Callable[..., E]:
+    """Let `partial_fit` learn from a tensor where it is, as `fit` does."""
+
+    @wraps(partial_fit)
+    def wrapped(self: E, *args: Any, **options: Any) -> E:
+        X = args[0] if args else options.get("X")
+        if is_tensor(X) and self.takes.tensors:
+            with place_of_fit(self, X):
+                return partial_fit(self, *args, **options)
+        if source_of(X) is not None:
+            raise TypeError(
+                f"{type(self).__name__}: partial_fit takes a batch of rows; give a table in chunks, or one of Dask, "
+                "to fit, which adds up all of its chunks"
+            )
+        return partial_fit(self, *args, **options)
+
+    return wrapped
+
+
 def _wrap_row_method(method: Callable[..., T]) -> Callable[..., T]:
     """Let a method answer an array of another library with an array of that library."""
 
@@ -179,6 +198,7 @@ ROW_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_functi
 CHUNK_METHODS = (*ROW_METHODS, "inverse_transform")  # those that answer a table in chunks chunk by chunk
 FOREIGN_WRAPPERS: Mapping[str, Callable[[Any], Callable[..., Any]]] = {  # a method of any kind in, its like out
     "fit": _wrap_fit,
+    "partial_fit": _wrap_partial_fit,
     **dict.fromkeys((*ROW_METHODS, "inverse_transform", "score", "aic", "bic"), _wrap_row_method),
     **dict.fromkeys(("get_covariance", "get_precision", "sample"), _wrap_rowless_method),
 }
@@ -209,6 +229,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     takes: ClassVar[Takes] = Takes()
     card: ClassVar[Card]
     _keywords: ClassVar[str] = ""
+    _param_names: ClassVar[tuple[Callable[..., None], list[str]]]  # of the constructor
     model_ = _UnfittedModel()
 
     def __init_subclass__(cls, *, keywords: str = "", **options: str) -> None:
@@ -225,6 +246,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         for base in (cls, *mixins):
             _limit_blas(base)
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """The names that scikit-learn reads off the constructor; once, as that takes as long as a small fit."""
+        known = vars(cls).get("_param_names")
+        if known is None or known[0] is not cls.__init__:
+            cls._param_names = known = cls.__init__, super()._get_param_names()
+        return list(known[1])
+
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
 
@@ -235,6 +264,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.categorical = self.takes.categories
         tags.input_tags.positive_only = self.takes.positive
         return tags
+
+    def _admit_for_fit(self, X: UserTable) -> Table:
+        """The table of a fit without targets and weights."""
+        return admit(self, X, fitting=True)
 
     def _admit(self, X: UserTable) -> Table:
         """First line of every public method that takes new data."""
@@ -366,7 +399,7 @@ def _fit_unweighted(self: U, X: UserTable, y: UserTarget = None) -> U:
     if (source := source_of(X)) is not None:
         admitted = admit_chunks(self, source, None, None, None)
         X = admitted.in_memory()[0] if admitted.is_single else admitted.arrays()[0]
-    X = X if is_chunked(X) else admit(self, X, fitting=True)
+    X = X if is_chunked(X) else self._admit_for_fit(X)
     with interruptible_fit(self):
         self._fit(X)
     return self

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from sklearn.utils import get_tags
 
-from fivefold.core.admission.chunks import chunk_weights, placed_errors, side, split_sides
+from fivefold.core.admission.chunks import chunk_weights, placed_errors, refuse_absent, side, split_sides
 from fivefold.core.chunks.chunked_array import joined, sum_pairs
 from fivefold.core.chunks.dask_source import DaskSource, lazy_answer
 from fivefold.core.chunks.sources import ChunkSource
@@ -24,15 +25,18 @@ def answer_chunks(estimator: Any, method: Callable[..., Any], source: ChunkSourc
     An array of many bytes, beside those that the source may hold in memory, is mapped from a temporary file.
     """
     columns = known_columns(estimator, source)
-    if isinstance(source, DaskSource):
-        table = source.table if columns is None else source.table[columns]
-        return lazy_answer(table, lambda rows: method(estimator, rows, *args, **options))
 
-    def task(where: str, i: int, table: Table, y: object, w: object) -> Any:
+    def answer(where: str, table: Table) -> Any:
         with placed_errors(where):
             return method(estimator, _selected(table, columns), *args, **options)
 
-    parts = source.map(task, columns=columns)
+    if isinstance(source, DaskSource):
+        return lazy_answer(source, columns, answer)
+
+    def task(where: str, i: int, table: Table, y: Any, w: Any) -> Any:
+        return answer(where, table) if table.shape[0] else None
+
+    parts = (part for part in source.map(task, columns=columns) if part is not None)
     first = next(parts, None)
     if first is None:
         raise ValueError(f"{type(estimator).__name__}: there are no chunks, or no rows in them")
@@ -96,15 +100,27 @@ def scored_chunks(
 
     def task(where: str, i: int, table: Table, y: Any, w: Any) -> Any:
         with placed_errors(where):
+            if not table.shape[0]:
+                return None
             table, y, w = split_sides(estimator, table, y, w)
             v = chunk_weights(estimator, w, table.shape[0])
             return sums(_selected(table, columns), y, v) if v.any() else None
 
+    if y is None and get_tags(estimator).target_tags.required:
+        raise ValueError(
+            f"{type(estimator).__name__}: score compares with the targets y, but y is None: pass one label or value "
+            "per row, or the name of a column"
+        )
+    sides = side(y), side(sample_weight)
+    refuse_absent(estimator, source, sides)
     columns = None
     names = vars(estimator).get("feature_names_in_")
     if source.schema is not None and names is not None and set(names) <= set(source.schema):
         columns = [str(name) for name in names]
-    return [found for found in source.map(task, side(y), side(sample_weight)) if found is not None]
+    found = [part for part in source.map(task, *sides) if part is not None]
+    if not found:
+        raise ValueError(f"{type(estimator).__name__}: there are no rows of positive weight: nothing to score")
+    return found
 
 
 def _selected(table: Table, columns: list[str] | None) -> Table:

@@ -78,7 +78,9 @@ class LabelTarget(Supervised):
             if classes.dtype.kind not in "iub":  # the few distinct labels tell as much as all rows
                 check_labels(classes)
         if len(self.classes_) < 2 and not self.takes.one_class:
-            raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
+            raise ValueError(
+                f"{type(self).__name__} needs two classes or more; y holds one class: {y[:1].tolist()[0]!r}"
+            )
         X, y, codes, w = keep_positive(w, X, y, codes)
         codes = to_device_of(codes, X)
         with interruptible_fit(self):
@@ -96,7 +98,9 @@ class LabelTarget(Supervised):
         if classes.dtype.kind not in "iub":
             check_labels(classes)
         if len(classes) < 2 and not self.takes.one_class:
-            raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {classes[0]!r}")
+            raise ValueError(
+                f"{type(self).__name__} needs two classes or more; y holds one class: {classes.tolist()[0]!r}"
+            )
         X, codes, w = admitted.arrays(classes, self._class_factors(facts.label_weight))
         with interruptible_fit(self):
             self._fit(X, codes, w, **extra)

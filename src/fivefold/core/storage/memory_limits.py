@@ -53,7 +53,7 @@ def format_size(size: float) -> str:
     >>> format_size(2.5e9), format_size(120)
     ('2.5 GB', '120 bytes')
     """
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if size >= scale:
             return f"{size / scale:.3g} {unit}"
     return f"{size:.0f} bytes"
@@ -81,20 +81,26 @@ def free_memory() -> int | None:
 
 def square_fits(n: int, arrays: float, share: float = 1.0) -> bool:
     """Does this share of the free memory hold this many arrays of n x n numbers?"""
-    needed = arrays * 8.0 * n * n
+    return _fits(arrays * 8.0 * n * n, share)
+
+
+def _fits(needed: float, share: float = 1.0) -> bool:
     if needed <= SMALL_REQUEST:
         return True
     free = free_memory()
     return free is None or needed <= share * free
 
 
-def refuse_square(owner: str, n: int, arrays: float, cure: str) -> None:
+def refuse_square(owner: str, n: int, arrays: float, cure: str, things: str = "rows") -> None:
     """Refuse in words to make this many arrays of n x n numbers where they do not fit into the memory that is free."""
-    if square_fits(n, arrays):
-        return
-    needed, free = arrays * 8.0 * n * n, free_memory()
-    if free is not None:
+    refuse_table(owner, n, n, arrays, cure, things)
+
+
+def refuse_table(owner: str, n: int, m: int, arrays: float, cure: str, things: str = "rows") -> None:
+    """The same for arrays of n x m numbers, n being the number of `things`."""
+    needed = arrays * 8.0 * n * m
+    if not _fits(needed) and (free := free_memory()) is not None:
         raise MemoryError(
-            f"{owner}: {n} rows need about {format_size(needed)} for {arrays:g} array{'s' if arrays != 1 else ''} of "
-            f"{n} x {n} numbers, and {format_size(free)} are free. {cure}"
+            f"{owner}: {n} {things} need about {format_size(needed)} for {arrays:g} array{'s' if arrays != 1 else ''} "
+            f"of {n} x {m} numbers, and {format_size(free)} are free. {cure}"
         )
