@@ -117,3 +117,12 @@ def test_what_has_no_path_for_tensors_stays_on_the_cpu_without_a_warning(table, 
         Ridge().fit(X[:3], y[:3])
         Ridge().fit(np.asfortranarray(X).astype(int), y)
     assert places == {"Ridge": "cpu"} and not recwarn.list
+
+
+@pytest.mark.parametrize(("name", "words"), [("cuda", "cuda is not there: torch"), ("tpu", "a device is cuda, or")])
+def test_code_that_asks_for_a_device_that_is_not_there_is_refused_in_words(name, words, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match=words), fits_on(name):
+        pass

@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import entropy
 
 from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, split_gain
-from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost, Gini, Misclassification
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fivefold.tree.shared.tree_targets import IMPURITY_FUNCTIONS

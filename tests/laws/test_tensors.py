@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
+from tables import CASES, build, named, table
 
 from fivefold.core.admission import places
 from fivefold.core.admission.fit_device import fits_on
@@ -14,21 +15,29 @@ from fivefold.core.estimators.base import ROW_METHODS
 from fivefold.core.numerics import tensors
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.storage.model_files import load, save
+from fivefold.naive_bayes import GaussianNB
 from fivefold.optim.risk_minimisation import linear_svm_solvers, preconditioned_descent
-from tests.tables import CASES, build, named, table
+from fivefold.partition.growers import device_growth
+from fivefold.partition.histograms import tree_walks
 
 TAKES = [case for case in CASES if case[0].cls.takes.tensors and "arpack" not in case[1].values()]
 
 
 @pytest.fixture
 def torch(monkeypatch):
-    """torch, with runs of rows so short that a small table has several, and no table too small for its device."""
+    """torch, with runs of rows so short that a small table has several, and no table too small for its device.
+
+    Trees grow by torch's functions, where a fit to tensors of the host takes compiled loops.
+    """
     import torch
 
     monkeypatch.setattr(tensors, "RUN_ROWS", 64)
     monkeypatch.setattr(tensors, "HOST_BYTES", 1)
     monkeypatch.setattr(preconditioned_descent, "CHEAP_HESSIAN_COST", 0)
     monkeypatch.setattr(linear_svm_solvers, "MAX_NEWTON_COST", 0)
+    monkeypatch.setattr(device_growth, "DEVICES", ("cpu",))
+    monkeypatch.setattr(device_growth, "MIN_VALUES", 0)
+    monkeypatch.setattr(tree_walks, "WALK_DEVICES", ("cpu",))
     return torch
 
 
@@ -39,7 +48,8 @@ def numbered(case, n, dtype=np.float64):
 
 def assert_close(found, wanted, rtol, name):
     found, wanted = np.asarray(to_numpy(found), dtype=np.float64), np.asarray(wanted, dtype=np.float64)
-    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol * np.abs(wanted).max(initial=1e-300), err_msg=name)
+    top = np.abs(wanted).max(initial=1e-300, where=np.isfinite(wanted))  # a share of zero has the logarithm -inf
+    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol * top, err_msg=name)
 
 
 @pytest.mark.parametrize("case", TAKES, ids=named)
@@ -75,10 +85,12 @@ def test_float32_stays_float32(case):
 
     X, y = numbered(case, 300, np.float32)
     T = torch.tensor(X)
-    model = build(case).fit(T, torch.tensor(y))
+    model, arrays = build(case).fit(T, torch.tensor(y)), build(case).fit(X.astype(np.float64), y)
     for name in set(ROW_METHODS) & set(dir(model)):
         answer = getattr(model, name)(T)
         assert answer.dtype == torch.float32 or not answer.is_floating_point(), name
+        if name == "predict_log_proba":  # a share of zero has the logarithm -inf
+            answer = answer[torch.tensor(np.isfinite(arrays.predict_log_proba(X.astype(np.float64))))]
         assert bool(answer.isfinite().all()), name
 
 
@@ -173,6 +185,38 @@ def test_a_full_device_is_named_with_what_to_do(torch, monkeypatch):
     plain = type("Plain", (), {})()
     with pytest.raises(places.DeviceMemoryError, match=words), places.words_for_full_memory(plain, OnDevice()):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+
+def test_rows_in_parts_are_learned_where_they_are(torch, caplog):
+    rng = np.random.RandomState(0)
+    X, y = rng.standard_normal((200, 3)), rng.randint(2, size=200)
+    T, model, arrays = torch.tensor(X), GaussianNB(), GaussianNB()
+    with caplog.at_level(logging.INFO, logger="fivefold.core"):
+        model.partial_fit(T[:120], torch.tensor(y[:120]), classes=[0, 1]).partial_fit(X=T[120:], y=y[120:])
+    assert caplog.text.count("GaussianNB was fitted on cpu: the tensor lies there") == 2
+    arrays.partial_fit(X[:120], y[:120], classes=[0, 1]).partial_fit(X[120:], y[120:])
+    assert is_tensor(model.theta_) and is_tensor(model.predict_proba(T))
+    np.testing.assert_allclose(to_numpy(model.predict_proba(T)), arrays.predict_proba(X), rtol=1e-10)
+
+
+def test_a_device_that_is_full_costs_nothing_that_was_learned(torch, monkeypatch):
+    T = torch.randn(100, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    y = (T[:, 0] > 0).long()
+    model = GaussianNB().partial_fit(T, y, classes=[0, 1])
+    before, wanted = model.model_, to_numpy(model.predict_proba(T))
+
+    def full(*args, **options):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fivefold.naive_bayes.base.sum_over_chunks", full)
+        vars(model)["_device"] = "cuda:1"  # where the first part might have been
+        with pytest.raises(torch.cuda.OutOfMemoryError):
+            model.partial_fit(T, y)
+    assert model.model_ is before and model.device_ == "cuda:1"
+    np.testing.assert_array_equal(to_numpy(model.predict_proba(T)), wanted)
+    model.partial_fit(T, y)
+    assert model.device_ == "cpu" and model.model_.stats.weight.sum() == 200
 
 
 def test_runs_of_rows_take_a_share_of_the_free_memory(torch):

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost, Gini
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.gain_ratio import information_gain
 from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway

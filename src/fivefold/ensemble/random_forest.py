@@ -34,7 +34,16 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
     _: KW_ONLY
     bootstrap: bool = True
 
-    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True, idle_classes=True, chunks=True)
+    takes = Takes(
+        missing=True,
+        huge=True,
+        categories=True,
+        sparse=True,
+        outputs=True,
+        idle_classes=True,
+        chunks=True,
+        tensors=True,
+    )
     card = Card(
         applications=("classification",),
         use="Tables of any kind, without tuning: columns of any scale, interactions, missing values. It judges itself "
@@ -77,7 +86,7 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
     _: KW_ONLY
     bootstrap: bool = True
 
-    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True, chunks=True)
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True, chunks=True, tensors=True)
     card = Card(
         applications=("regression",),
         use="Tables of any kind, without tuning: steps, interactions, missing values. It never predicts beyond "

@@ -37,7 +37,8 @@ from fivefold.core.storage.array_checks import check_children, check_indices, ch
 from fivefold.core.types import Indices, Labels, Matrix, Table, Target, UserTable, UserWeights, Vector, Weights
 from fivefold.information.occam_bounds import PRICE_PER_BIT, root_margin, tight_bound
 from fivefold.partition.criteria.base import Criterion
-from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost
+from fivefold.partition.criteria.classification_criteria import Entropy
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.growers.binary_grower import grow
 from fivefold.partition.splitters.base import GrowthLimits

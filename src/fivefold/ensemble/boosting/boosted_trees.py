@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.numerics.arrays import is_tensor, to_device_of
 from fivefold.core.parallel import BLOCK_ROWS, map_parts, run_team, team_size, teams_available
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths, check_offsets
 from fivefold.core.team_loops import run_task, share_tasks
@@ -21,6 +22,7 @@ from fivefold.partition.column_access import to_dense, used_columns
 from fivefold.partition.growable_array import GrowableArray
 from fivefold.partition.growers.histogram_grower import HistogramTree
 from fivefold.partition.histograms.bins import MISSING_BIN, Bins
+from fivefold.partition.histograms.tree_walks import add_trees
 
 SECONDS_PER_WALK = 2e-8  # time of a row in a tree: what decides how many threads pay
 SET_WORDS = 8  # words per set of bins, 32 bins each: 256 in all
@@ -68,7 +70,11 @@ class BoostedTrees:
         return (len(self.starts) - 1) // len(self.base)
 
     def sums(self, X: Table) -> Matrix:
-        """F (K, n) of the rows of X."""
+        """F (K, n) of the rows of X, a tensor for a tensor."""
+        if is_tensor(X):
+            F = to_device_of(self.base, X)[:, None].repeat(1, len(X))
+            add_trees(X, self, F)
+            return F
         F = np.repeat(self.base[:, None], len(X), axis=1)
         self.add(self.bins.levels(X), 0, self.rounds, F)
         return F

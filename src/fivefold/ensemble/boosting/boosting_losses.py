@@ -19,6 +19,7 @@ from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Matrix, Target, Weights
 from fivefold.ensemble.boosting.log_loss_loops import pass_over_log_losses
 from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.elementwise import library
 from fivefold.optim.losses.likelihood_losses import GammaLoss, PoissonLoss, SoftmaxLoss
 from fivefold.optim.losses.margin_losses import LogLoss
 from fivefold.optim.losses.regression_losses import AbsoluteLoss, QuantileLoss, SquaredLoss
@@ -82,7 +83,7 @@ class BoostingLoss:
         if self.classes > 2:
             return self.loss.inverse_link(F).T
         p = self.loss.inverse_link(F[0])
-        return np.stack([1 - p, p], axis=1)[:, : self.classes]
+        return library(p).stack([1 - p, p], axis=1)[:, : self.classes]
 
 
 def weighted_quantile(x: Array, w: Weights, q: float, *, between: bool = True) -> float:

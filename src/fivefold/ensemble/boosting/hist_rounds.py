@@ -30,10 +30,13 @@ from fivefold.core.chunks.chunked_array import (
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
+from fivefold.core.numerics.arrays import is_tensor, to_device_of, to_numpy
 from fivefold.core.parallel import are_whole, map_parts
-from fivefold.core.types import Codes, Doubles, Indices, Mask, Matrix, Rng, Table, Target, Weights
+from fivefold.core.types import Doubles, Indices, Mask, Matrix, Rng, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
+from fivefold.ensemble.boosting.column_settings import ColumnSettings
+from fivefold.ensemble.boosting.device_boosting import rows_on_device
 from fivefold.ensemble.boosting.gradient_rows import GradientRows, GrowthSettings, LocalRows, share_rows
 from fivefold.partition.growers.histogram_grower import HistogramLimits
 from fivefold.partition.histograms.bins import Allocation, Bins, find_bins
@@ -58,19 +61,19 @@ class TrainingRows:
     def of(cls, X: Table, y: Target, w: Weights) -> TrainingRows:
         """The rows; of a table in chunks, targets and weights are read, and large arrays are mapped from files."""
         if not is_chunked(X):
-            return cls(X, y, w)
+            return cls(X, to_numpy(y), np.ascontiguousarray(to_numpy(w)))  # weights nobody gave are one number
         targets, weights = every_row(y, w)
         return cls(X, targets, weights, partial(mapped_array, max_bytes=row_bytes_limit(X)), (y, w))
 
     def take(self, rows: Indices) -> TrainingRows:
-        """Some of the rows; those of a table in chunks are read."""
-        X = rows_at(self.X, rows) if is_chunked(self.X) else _rows_of(self.X, rows)
+        """Some of the rows, on the host; those of a table in chunks are read."""
+        X = rows_at(self.X, rows) if is_chunked(self.X) else to_numpy(_rows_of(self.X, rows))
         return TrainingRows(X, self.y[rows], self.w[rows])
 
     def keep(self, rows: Indices) -> TrainingRows:
         """Some of the rows; those of a table in chunks stay where they are."""
         if not is_chunked(self.X):
-            return self.take(rows)
+            return TrainingRows(_rows_of(self.X, rows), self.y[rows], self.w[rows])
         kept: Mask = np.zeros(len(self.y), dtype=bool)
         kept[rows] = True
         return replace(self, X=subset(self.X, kept), y=self.y[rows], w=self.w[rows])
@@ -88,15 +91,6 @@ class TrainingRows:
             random_state=random_state,
         )
         return self.keep(np.sort(kept)), self.take(np.sort(held))
-
-
-@dataclass(frozen=True)
-class ColumnSettings:
-    """What is known of the columns: which hold categories, monotonic signs, sets that may interact on one path."""
-
-    categorical: Mask  # (d,)
-    signs: Codes | None  # (d,) 1, -1 or 0
-    interaction_sets: Mask | None  # (sets, d)
 
 
 @dataclass
@@ -179,6 +173,8 @@ class _HistogramRounds:
             shared = share_rows(rows.X, *rows.chunked, settings, target, base)
             if shared is not None:
                 return shared
+        if is_tensor(rows.X):
+            return rows_on_device(rows.X, rows.y, rows.w, settings, target, base)
         codes = self.bins.codes(rows.X, rows.allocate)
         F = base[:, None] if earlier is None else earlier.sums(rows.X)
         return LocalRows(settings, codes, rows.y, rows.w, target, F, rows.allocate)
@@ -284,7 +280,7 @@ class _HistogramRounds:
 def _rows_of(X: Table, rows: Indices) -> Table:
     """Some rows of a table in memory, copied by all threads."""
     if not isinstance(X, np.ndarray):
-        return X[rows]
+        return X[to_device_of(rows, X)]
     out = np.empty((len(rows), X.shape[1]), X.dtype)
     map_parts(lambda lo, hi: X.take(rows[lo:hi], axis=0, out=out[lo:hi], mode="clip"), len(rows))
     return out

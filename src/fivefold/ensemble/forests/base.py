@@ -23,6 +23,7 @@ from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Range
+from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.parallel import map_items
 from fivefold.core.types import (
     Array,
@@ -72,7 +73,7 @@ class SampleDraws:
     bag: Bag | None  # None: every tree has all rows
     count: int  # rows per sample
     rows: Indices | None = None  # positions, in the table given, of the rows to draw from; None for all
-    in_chunks: bool = False  # rows of a table in chunks are drawn when it is read, and not remembered
+    in_chunks: bool = False  # rows of a table in chunks, or of a tensor, are drawn one by one, and not remembered
 
     def of(self, i: int) -> Indices:
         """How often each row is in the sample of tree i; only with a bag."""
@@ -160,6 +161,10 @@ class ForestMethods(WarmStart, MemberSequence):
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         mixed_into: Any = super()  # of the class it is mixed into
         mixed_into.fit(X, y, sample_weight)
+        return self._note_idle_rows(X, sample_weight)
+
+    def _note_idle_rows(self, X: UserTable, sample_weight: UserWeights) -> Self:
+        """After a fit: which rows had a weight, and what trees predict for the others."""
         if source_of(X) is None and (rows := kept_rows(sample_weight)) is not None:
             self.model_ = self._with_idle_rows(X, rows)
         return self
@@ -240,7 +245,9 @@ class ForestMethods(WarmStart, MemberSequence):
         forest, oob = self.model_, self.model_.oob
         if oob is not None:
             values = self._values(forest)
-            answers = with_idle_rows(oob.answers, rows, X, lambda idle: forest.trees.mean(self._admit(idle), values))
+            answers = with_idle_rows(
+                oob.answers, rows, X, lambda idle: to_numpy(forest.trees.mean(self._admit(idle), values))
+            )
             oob = replace(oob, answers=answers)
         return replace(forest, draws=replace(forest.draws, rows=rows), oob=oob)
 
@@ -259,7 +266,8 @@ class ForestMethods(WarmStart, MemberSequence):
         trees, draws = self.model_.trees, self.model_.draws
         if draws.in_chunks:
             raise AttributeError(
-                f"{type(self).__name__} has no 'estimators_samples_': the samples of a table in chunks are not kept"
+                f"{type(self).__name__} has no 'estimators_samples_': the samples of a table in chunks, or of a tensor "
+                "on a device, are not kept"
             )
         whole = np.ones(trees.rows[0], dtype=np.int64)
         each = (whole if draws.bag is None else draws.of(i) for i in range(len(trees)))
@@ -277,13 +285,13 @@ class ForestMethods(WarmStart, MemberSequence):
 
     def apply(self, X: UserTable) -> Indices:
         """The leaf of each row in every tree (n, T)."""
-        X = self._admit(X)
+        X = to_numpy(self._admit(X))
         trees = self.model_.trees
         return np.stack([trees.leaves(X, i) - trees.start[i] for i in range(len(trees))], axis=1)
 
     def decision_path(self, X: UserTable) -> tuple[Sparse, Indices]:
         """Sparse (n, nodes of all trees), 1 where a row passes a node; and the first node of each tree."""
-        X = self._admit(X)
+        X = to_numpy(self._admit(X))
         trees = self.model_.trees
         paths = [decision_path(trees[i].tree, X) for i in range(len(trees))]
         return hstack(paths, format="csr"), trees.start.copy()

@@ -1,4 +1,7 @@
-"""Forests of tables in chunks, tree after tree from histograms of their samples (sampled_rows.py)."""
+"""Forests of tables in chunks, and of tensors on a device: tree after tree from histograms of samples.
+
+How rows are drawn and held: sampled_rows.py, device_samples.py.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ import numpy as np
 from fivefold.core.chunks.chunked_array import every_row
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.supervised_learning import class_weights
+from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.parallel import are_whole
 from fivefold.core.types import Array, Codes, Doubles, Indices, Matrix, Target, Weights
 from fivefold.ensemble.forests.base import Forest, SampleDraws
 from fivefold.ensemble.forests.committee import Committee
+from fivefold.ensemble.forests.device_samples import samples_on_device
 from fivefold.ensemble.forests.forest_loops import ForestArrays
 from fivefold.ensemble.forests.sampled_rows import (
     MAX_BINS,
@@ -32,9 +37,9 @@ CRITERIA = ("gini", "squared_error", "friedman_mse")  # those that histograms of
 
 
 def grow_chunked_forest(forest: Any, X: Any, y: Any, w: Any, classes: int) -> Forest:
-    """The forest of an estimator from ChunkedArrays; `classes` is 0 for numbers."""
+    """The forest of an estimator from ChunkedArrays or tensors; `classes` is 0 for numbers."""
     _refuse_settings(forest, y)
-    targets, weights = every_row(y, w)
+    targets, weights = (to_numpy(y), np.ascontiguousarray(to_numpy(w))) if is_tensor(X) else every_row(y, w)
     n, d = X.shape
     constraints = constraints_of(forest, X, np.ones(1), means=classes in (0, 2))
     levels = np.zeros(d, dtype=np.int64) if constraints is None else constraints.levels
@@ -50,7 +55,11 @@ def grow_chunked_forest(forest: Any, X: Any, y: Any, w: Any, classes: int) -> Fo
         min_curvature=0.0,
         column_share=tried / d,
     )
-    rows = sample_holder(X, y, (targets, weights), bins, draws, limits, signs)
+    rows: SampleHolder
+    if is_tensor(X):
+        rows = samples_on_device(X, targets, weights, bins, draws, limits, signs)
+    else:
+        rows = sample_holder(X, y, (targets, weights), bins, draws, limits, signs)
 
     def grown(seed: int) -> ForestArrays:
         sides = _sides(classes, seed)
@@ -151,21 +160,20 @@ def _sides(classes: int, seed: int) -> tuple[float, ...]:
     return tuple(sides.tolist())
 
 
-def _refuse_settings(forest: Any, y: Any) -> None:
-    name = type(forest).__name__
-    plain = {"oob_score": False, "min_weight_fraction_leaf": 0.0, "min_impurity_decrease": 0.0}
+def unknown_setting(forest: Any) -> tuple[str, str]:
+    """The first setting that histograms do not know, with what they do know; ("", "") if they know all."""
+    plain = {"oob_score": False, "min_weight_fraction_leaf": 0.0, "min_impurity_decrease": 0.0, "min_samples_split": 2}
     for setting, default in plain.items():
-        if getattr(forest, setting) != default:
-            raise ValueError(
-                f"{name}: {setting}={getattr(forest, setting)} needs all rows in memory; a table in chunks is fitted "
-                f"with {setting}={default}"
-            )
+        if (given := getattr(forest, setting)) != default:
+            return f"{setting}={given}", f"{setting}={default}"
     if forest.criterion not in CRITERIA:
-        raise ValueError(f"{name}: criterion={forest.criterion!r} needs all rows in memory; chunks take {CRITERIA}")
+        return f"criterion={forest.criterion!r}", f"one of {CRITERIA}"
+    return "", ""
+
+
+def _refuse_settings(forest: Any, y: Any) -> None:
+    name, (unknown, known) = type(forest).__name__, unknown_setting(forest)
+    if unknown:
+        raise ValueError(f"{name}: {unknown} needs all rows in memory; a table in chunks is fitted with {known}")
     if y.ndim > 1:
         raise ValueError(f"{name}: chunks take one column of targets; y has {y.shape[1]}")
-    if forest.min_samples_split != 2:
-        raise ValueError(
-            f"{name}: min_samples_split={forest.min_samples_split} needs all rows in memory; a table in chunks is "
-            "fitted with min_samples_split=2 and any min_samples_leaf"
-        )

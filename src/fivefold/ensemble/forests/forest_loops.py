@@ -14,9 +14,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_category_sets, check_indices, check_lengths, check_offsets
 from fivefold.core.types import Array, Codes, Indices, Table, Weights
+from fivefold.partition.histograms.tree_walks import mean_of_trees
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.partition.tree_arrays.node_hierarchy import shares_of_total
 from fivefold.tree.shared.base import TreeModel
@@ -124,7 +126,9 @@ class ForestArrays:
         return shares_of_total(total)
 
     def mean(self, X: Table, value: Array) -> Array:
-        """The mean over the trees of the value of each row's leaf: (n, K)."""
+        """The mean over the trees of the value of each row's leaf: (n, K), a tensor for a tensor."""
+        if is_tensor(X):
+            return mean_of_trees(X, *self._fields, self.start, value)
         out = np.zeros((X.shape[0], value.shape[1]))
         add_up, fields = (_add_up, self._fields) if self.set_start is None else (_add_up_sets, self._all_fields)
 

@@ -1,4 +1,4 @@
-"""Samples of the rows of a table in chunks, and trees of histograms grown from them.
+"""Samples of the rows of a table in chunks, or of a tensor, and trees of histograms grown from them.
 
     gain of a cut = (sum_left y)^2 / n_left + (sum_right y)^2 / n_right - (sum y)^2 / n
 
@@ -65,13 +65,40 @@ class SampledRows:
         """How often each of these rows is in the sample of a tree; the first of them is row `start` of the table."""
         if not self.bootstrap:
             return np.ones(len(y), dtype=np.int32)
-        rate = self.rate * (w * self.factors[y] if self.classes else w)
-        return _poisson(rate, uniform_by_row(seed, start, len(y)))
+        return _poisson(self.rates(y, w), uniform_by_row(seed, start, len(y)))
+
+    def rates(self, y: Target, w: Weights) -> Array:
+        """The expected draws of each row."""
+        return self.rate * (w * self.factors[y] if self.classes else w)
+
+    def row_weights(self, y: Target, w: Weights) -> Array:
+        """The weight of each row each time that it is in a sample."""
+        if self.bootstrap:
+            return np.ones(len(y))
+        return w * self.factors[y] if self.classes else w
 
     def statistics(self, y: Target) -> tuple[Any, ...]:
         """The columns whose sums a leaf needs, for a number per row."""
         z = y - self.centre
         return np.ones(len(y)), z, z * z
+
+    def leaf_sums(self, leaf: Array, y: Target, repeats: Indices, h: Array, nodes: int) -> Matrix:
+        """Sums over the rows of each leaf, drawn so often and with these weights, and how many rows it has.
+
+        Sums are those of blocks of rows: their order decides the last digits, and every holder keeps it.
+        """
+        K = self.classes
+        out = np.zeros((nodes, (K or 3) + 1))
+        for lo in range(0, len(y), BLOCK_ROWS):
+            some = slice(lo, lo + BLOCK_ROWS)
+            c, own, at = repeats[some] * h[some], y[some], leaf[some].astype(np.int64)
+            if K:
+                out[:, :K] += np.bincount(at * K + own, c, nodes * K).reshape(nodes, K)
+            else:
+                for q, column in enumerate(self.statistics(own)):
+                    out[:, q] += np.bincount(at, c * column, nodes)
+            out[:, -1] += np.bincount(at, c > 0, nodes)
+        return out
 
 
 class SampleHolder(Protocol):
@@ -123,7 +150,7 @@ class LocalSamples:
                 some = slice(at, at + m)
                 y, w = self.y[some], self.w[some]
                 self.repeats[some] = self.draws.repeats(sample.seed, start + lo, y, w)
-                v = 1.0 if self.draws.bootstrap else w * (self.draws.factors[y] if self.draws.classes else 1.0)
+                v = self.draws.row_weights(y, w)
                 self.g[some] = -(sides[y] if self.draws.classes else y - self.draws.centre) * v
                 self.h[some] = v
                 at += m
@@ -131,19 +158,7 @@ class LocalSamples:
     def leaf_sums(self, nodes: int) -> Matrix:
         self.leaf[:] = 0.0
         self.grower.add(np.arange(float(nodes)), self.leaf)
-        K = self.draws.classes
-        out = np.zeros((nodes, (K or 3) + 1))
-        for lo in range(0, len(self.y), BLOCK_ROWS):
-            some = slice(lo, lo + BLOCK_ROWS)
-            y, leaf = self.y[some], self.leaf[some].astype(np.int64)
-            c = self.repeats[some] * self.h[some]
-            if K:
-                out[:, :K] += np.bincount(leaf * K + y, c, nodes * K).reshape(nodes, K)
-            else:
-                for q, column in enumerate(self.draws.statistics(y)):
-                    out[:, q] += np.bincount(leaf, c * column, nodes)
-            out[:, -1] += np.bincount(leaf, c > 0, nodes)
-        return out
+        return self.draws.leaf_sums(self.leaf, self.y, self.repeats, self.h, nodes)
 
     def close(self) -> None:
         pass
@@ -205,6 +220,11 @@ def whole_table(X: Any, y: Any, w: Any) -> tuple[Table, Target, Weights] | None:
     return X, y, w
 
 
+def largest_count(n: int, draws: SampledRows, w: Weights) -> int:
+    """More rows than a sample ever has."""
+    return min(2 * int(max(n, draws.rate * float(w.sum()))), MAX_ROWS)
+
+
 def sample_holder(
     X: Any,
     y: Any,
@@ -215,8 +235,7 @@ def sample_holder(
     signs: Codes | None,
 ) -> SampleHolder:
     """The binned rows of ChunkedArrays, whose targets and weights are `arrays` too: among workers, or here."""
-    n = len(X)
-    count = min(2 * int(max(n, draws.rate * float(arrays[1].sum()))), MAX_ROWS)
+    n, count = len(X), largest_count(len(X), draws, arrays[1])
     if limits.max_leaves or limits.max_depth <= MAX_SHARED_DEPTH:
 
         def part(rows: Rows) -> tuple[Codes, Target, Weights, int]:

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.metrics import r2_score
 
+from fivefold.core.admission.places import move_to_host, without_tensor_path
+from fivefold.core.admission.takes import Takes
 from fivefold.core.chunks.chunked_array import is_chunked
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import class_weights
-from fivefold.core.types import Array, Codes, Doubles, Labels, Matrix, Table, Target, UserTable, Weights
+from fivefold.core.numerics.arrays import is_tensor, to_numpy
+from fivefold.core.types import (
+    Array,
+    Codes,
+    Doubles,
+    Labels,
+    Matrix,
+    Table,
+    Target,
+    UserTable,
+    UserTarget,
+    UserWeights,
+    Weights,
+)
 from fivefold.ensemble.forests.base import Forest, ForestMethods, MaxSamples, OobScore
-from fivefold.ensemble.forests.chunked_forest import grow_chunked_forest
+from fivefold.ensemble.forests.chunked_forest import grow_chunked_forest, unknown_setting
+from fivefold.ensemble.forests.device_samples import forest_host_reason
 from fivefold.ensemble.forests.sampled_rows import whole_table
 from fivefold.ensemble.members.bootstrap_bag import oob_attribute
 from fivefold.ensemble.members.warm_start import EarlierFit, ForestTree
+from fivefold.partition.histograms.tree_walks import walks_on_device
 from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier
 from fivefold.tree.shared.tree_targets import ClassTarget, NumberTarget
@@ -44,8 +62,29 @@ class SupervisedForest(ForestMethods):
     verbose: Index | bool = 0
     warm_start: bool = False
 
+    takes: ClassVar[Takes]
     oob_score_ = oob_attribute("oob.score")
     _oob_answers = oob_attribute("oob.answers")
+
+    @with_callbacks
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        if is_tensor(X) and self.takes.tensors and np.ndim(y) > 1:
+            move_to_host(self, X, "targets in columns have no path for tensors")
+            X, y = to_numpy(X), to_numpy(y)
+        self._fit_admitted(X, y, sample_weight)
+        return self._note_idle_rows(X, sample_weight)
+
+    def _host_reason(self, X: Table) -> str:
+        unknown, _ = unknown_setting(self)
+        asked = {"warm_start=True": self.warm_start, unknown: bool(unknown)}
+        return without_tensor_path(asked) or forest_host_reason(X, self.max_leaf_nodes, self.max_depth)
+
+    def _admit(self, X: UserTable) -> Table:
+        """Tensors stay on a device, unless trees cut sets of categories, which only the host knows."""
+        mixed_into: Any = super()  # of the class it is mixed into
+        X = mixed_into._admit(X)
+        return X if is_tensor(X) and walks_on_device(X) and self.model_.trees.set_start is None else to_numpy(X)
 
     def _whole_table(self, X: Any, y: Any, w: Any, earlier: EarlierFit | None) -> tuple[Table, Target, Weights] | None:
         """The rows of a table in chunks as arrays, where they fit into memory; None where they do not."""
@@ -116,11 +155,11 @@ class BaseForestClassifier(SupervisedForest):
         """Likewise for a table in chunks."""
 
     def _fit(self, X: Table, y: Target, w: Weights, earlier: EarlierFit | None = None) -> None:
-        if is_chunked(X):
-            if (whole := self._whole_table(X, y, w, earlier)) is None:
-                self.model_ = grow_chunked_forest(self, X, y, w, len(self.classes_))
-                return
-            X, y, w = whole
+        whole = self._whole_table(X, y, w, earlier) if is_chunked(X) else (X, y, w)
+        if whole is None or is_tensor(X):
+            self.model_ = grow_chunked_forest(self, X, y, w, len(self.classes_))
+            return
+        X, y, w = whole
         each = (self.classes_,) if y.ndim == 1 else tuple(self.classes_)
         rule, balanced, factors, codes = self.class_weight, False, None, y.reshape(len(y), -1)
         if isinstance(rule, str) and rule == "balanced_subsample":
@@ -138,12 +177,15 @@ class BaseForestClassifier(SupervisedForest):
     def predict_log_proba(self, X: UserTable) -> Matrix | list[Matrix]:
         """Their logarithms."""
         shares = self.predict_proba(X)
+        if is_tensor(shares):
+            return shares.log()
         with np.errstate(divide="ignore"):
             return [np.log(s) for s in shares] if isinstance(shares, list) else np.log(shares)
 
     def _scores(self, X: Table) -> Matrix | list[Matrix]:
         trees = self.model_.trees
-        shares = trees.mean(X, self._values(self.model_)).astype(X.dtype, copy=False)
+        shares = trees.mean(X, self._values(self.model_))
+        shares = shares.to(X.dtype) if is_tensor(shares) else shares.astype(X.dtype, copy=False)
         return shares if trees.outputs == 1 else trees.split_outputs(shares)
 
     def _values(self, forest: Forest) -> Array:
@@ -199,18 +241,21 @@ class BaseForestRegressor(SupervisedForest):
     monotonic_cst: Any = None  # anything that becomes an array
 
     def _fit(self, X: Table, y: Target, w: Weights, earlier: EarlierFit | None = None) -> None:
-        if is_chunked(X):
-            if (whole := self._whole_table(X, y, w, earlier)) is None:
-                self.model_ = grow_chunked_forest(self, X, y, w, 0)
-                return
-            X, y, w = whole
+        whole = self._whole_table(X, y, w, earlier) if is_chunked(X) else (X, y, w)
+        if whole is None or is_tensor(X):
+            self.model_ = grow_chunked_forest(self, X, y, w, 0)
+            return
+        X, y, w = whole
         self._fit_trees(X, NumberTarget.of(y, w, self.criterion, type(self).__name__), w, earlier)
 
     def predict(self, X: UserTable) -> Array:
         """The mean prediction of the trees."""
-        X = self._admit(X)
-        values = self.model_.trees.mean(X, self.model_.trees.value)
-        return values[:, 0] if values.shape[1] == 1 else values
+        rows = self._admit(X)
+        values = self.model_.trees.mean(rows, self.model_.trees.value)
+        values = values[:, 0] if values.shape[1] == 1 else values
+        if not is_tensor(X):
+            return values  # float64, as scikit-learn
+        return values.to(rows.dtype) if is_tensor(values) else values.astype(rows.dtype)
 
     @property
     def oob_prediction_(self) -> Array:

@@ -1,4 +1,4 @@
-"""Criteria for classes: Gini, entropy, misclassification, expected cost; statistics are class weights, or costs."""
+"""Criteria for classes: Gini, entropy and misclassification; statistics are weights of classes."""
 
 from __future__ import annotations
 
@@ -24,20 +24,6 @@ from fivefold.partition.criteria.base import (
     total_weight,
 )
 
-LOW_WORD_MASK = np.int64(2**32 - 1)  # of packed counts: the low word counts all rows, the high word those of class 1
-
-
-class BinaryGini(NamedTuple):
-    """Gini for two classes where all weights are one: counts are integers, and the loop is short."""
-
-    y: Indices  # (n,) uint8
-
-
-class BinaryCountGini(NamedTuple):
-    """Gini for two classes and whole-number weights, such as those of rows drawn with replacement."""
-
-    packed: Indices  # (n,) int64: weight, and 2**32 times the weight where the class is 1
-
 
 class Gini(NamedTuple):
     """1 - sum of squared shares."""
@@ -61,125 +47,6 @@ class Misclassification(NamedTuple):
     y: Indices  # (n,) int32 codes
     w: Array  # (n,) float64
     classes: int
-
-
-class ExpectedCost(NamedTuple):
-    """Mean cost of the cheapest answer."""
-
-    y: Indices  # (n,) int32 codes
-    w: Array  # (n,) float64
-    loss: Array  # (K, K): loss[i, k] is the cost of answering class i where the true class is k
-
-
-# Two classes
-
-
-@n_statistics.rule(BinaryGini, BinaryCountGini)
-def _(c):
-    return 2
-
-
-@accumulate.rule(BinaryGini)
-def _(c, order, lo, hi, sums):
-    ones = 0
-    for i in range(lo, hi):
-        ones += c.y[order[i]]
-    sums[0] = hi - lo
-    sums[1] = ones
-
-
-@impurity.rule(BinaryGini, BinaryCountGini)
-def _(c, sums):
-    p = sums[1] / sums[0]
-    return 2.0 * p * (1.0 - p)
-
-
-@total_weight.rule(BinaryGini, BinaryCountGini)
-def _(c, sums):
-    return sums[0]
-
-
-@score_cuts.rule(BinaryGini)
-def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    rows, ones = 0, 0
-    if missing_left:
-        for i in range(mid, hi):
-            ones += c.y[order[i]]
-        rows = hi - mid
-    count = ones
-    for i in range(mid - lo):
-        count += c.y[order[lo + i]]
-        weight[i] = count
-    N, A = sums[0], sums[1]
-    for i in range(mid - lo):
-        L = float(rows + i + 1)
-        z = weight[i] * N - L * A
-        gain[i] = 2.0 * z * z / (N * L * max(N - L, 1.0))
-        weight[i] = L
-
-
-@add_to_bins.rule(BinaryGini)
-def _(c, bins, rows, lo, hi, table):
-    packed = table.view(np.int64)
-    for i in range(lo, hi):
-        packed[bins[rows[i]], 0] += 1 + (np.int64(c.y[rows[i]]) << 32)
-
-
-@score_bin_cuts.rule(BinaryGini, BinaryCountGini)
-def _(c, table, bins, start, sums, left, gain, weight, place):
-    packed, N, A, k = table.view(np.int64), sums[0], sums[1], 0
-    both = packed[start, 0] if start >= 0 else np.int64(0)
-    for b in range(bins):
-        both += packed[b, 0]
-        weight[k], gain[k], place[k] = both & LOW_WORD_MASK, both >> 32, b
-        k += packed[b, 0] != 0
-    for i in range(k):
-        z = gain[i] * N - weight[i] * A
-        gain[i] = 2.0 * z * z / (N * weight[i] * max(N - weight[i], 1.0))
-    return k
-
-
-@split_gain.rule(BinaryGini, BinaryCountGini)
-def _(c, left, sums):
-    z = left[1] * sums[0] - left[0] * sums[1]
-    return 2.0 * z * z / (sums[0] * left[0] * (sums[0] - left[0]))
-
-
-# Two classes, counted
-
-
-@accumulate.rule(BinaryCountGini)
-def _(c, order, lo, hi, sums):
-    packed = np.int64(0)
-    for i in range(lo, hi):
-        packed += c.packed[order[i]]
-    sums[0] = packed & LOW_WORD_MASK
-    sums[1] = packed >> 32
-
-
-@score_cuts.rule(BinaryCountGini)
-def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    packed = np.int64(0)
-    if missing_left:
-        for i in range(mid, hi):
-            packed += c.packed[order[i]]
-    N, A = sums[0], sums[1]
-    for i in range(mid - lo):
-        packed += c.packed[order[lo + i]]
-        L = float(packed & LOW_WORD_MASK)
-        z = float(packed >> 32) * N - L * A
-        gain[i] = 2.0 * z * z / (N * L * max(N - L, 1.0))
-        weight[i] = L
-
-
-@add_to_bins.rule(BinaryCountGini)
-def _(c, bins, rows, lo, hi, table):
-    packed = table.view(np.int64)
-    for i in range(lo, hi):
-        packed[bins[rows[i]], 0] += c.packed[rows[i]]
-
-
-# Classes
 
 
 @n_statistics.rule(Gini, Entropy, Misclassification)
@@ -209,7 +76,7 @@ def _(c, bins, rows, lo, hi, table):
         table[bins[rows[i]], c.y[rows[i]]] += c.w[rows[i]]
 
 
-score_bin_cuts.rule(Gini, Entropy, Misclassification, ExpectedCost)(score_additive_bins)
+score_bin_cuts.rule(Gini, Entropy, Misclassification)(score_additive_bins)
 
 
 @jit
@@ -357,96 +224,12 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         gain[i] = best_left + best_right - most
 
 
-# Expected cost
-
-
-@n_statistics.rule(ExpectedCost)
-def _(c):
-    return len(c.loss) + 1
-
-
-@accumulate.rule(ExpectedCost)
-def _(c, order, lo, hi, sums):
-    for k in range(len(sums)):
-        sums[k] = 0.0
-    for i in range(lo, hi):
-        w, y = c.w[order[i]], c.y[order[i]]
-        sums[0] += w
-        for k in range(len(c.loss)):
-            sums[1 + k] += w * c.loss[k, y]
-
-
-@total_weight.rule(ExpectedCost)
-def _(c, sums):
-    return sums[0]
-
-
-@impurity.rule(ExpectedCost)
-def _(c, sums):
-    least = sums[1]
-    for k in range(2, len(sums)):
-        least = min(least, sums[k])
-    return least / sums[0]
-
-
-@add_to_bins.rule(ExpectedCost)
-def _(c, bins, rows, lo, hi, table):
-    for i in range(lo, hi):
-        b, w, y = bins[rows[i]], c.w[rows[i]], c.y[rows[i]]
-        table[b, 0] += w
-        for k in range(len(c.loss)):
-            table[b, 1 + k] += w * c.loss[k, y]
-
-
-@split_gain.rule(ExpectedCost)
-def _(c, left, sums):
-    a, b, whole = left[1], sums[1] - left[1], sums[1]
-    for k in range(2, len(sums)):
-        a, b, whole = min(a, left[k]), min(b, sums[k] - left[k]), min(whole, sums[k])
-    return whole - a - b
-
-
-@score_cuts.rule(ExpectedCost)
-def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    K = len(c.loss)
-    for k in range(K + 1):
-        left[k] = 0.0
-    whole = sums[1]
-    for k in range(K):
-        whole = min(whole, sums[1 + k])
-    for i in range(lo - (hi - mid) if missing_left else lo, mid):  # rows with a missing value first
-        row = order[i] if i >= lo else order[hi + i - lo]
-        w, y = c.w[row], c.y[row]
-        left[0] += w
-        a, b = np.inf, np.inf
-        for k in range(K):
-            left[1 + k] += w * c.loss[k, y]
-            a, b = min(a, left[1 + k]), min(b, sums[1 + k] - left[1 + k])
-        if i >= lo:
-            weight[i - lo], gain[i - lo] = left[0], whole - a - b
-
-
 # Targets of rows
 
 
-@row_weight.rule(BinaryGini)
-def _(c, row):
-    return 1.0
-
-
-@row_weight.rule(BinaryCountGini)
-def _(c, row):
-    return float(c.packed[row] & LOW_WORD_MASK)
-
-
-@row_weight.rule(Gini, Entropy, Misclassification, ExpectedCost)
+@row_weight.rule(Gini, Entropy, Misclassification)
 def _(c, row):
     return c.w[row]
-
-
-@n_targets.rule(BinaryGini, BinaryCountGini)
-def _(c):
-    return 1
 
 
 @n_targets.rule(Gini, Entropy, Misclassification)
@@ -454,29 +237,9 @@ def _(c):
     return 1 if c.classes == 2 else c.classes
 
 
-@n_targets.rule(ExpectedCost)
-def _(c):
-    return 1 if len(c.loss) == 2 else len(c.loss)
-
-
-@row_target.rule(BinaryGini)
-def _(c, row, j):
-    return float(c.y[row])
-
-
-@row_target.rule(BinaryCountGini)
-def _(c, row, j):
-    return 1.0 if c.packed[row] >> 32 > 0 else 0.0
-
-
 @row_target.rule(Gini, Entropy, Misclassification)
 def _(c, row, j):
     return 1.0 if c.y[row] == (1 if c.classes == 2 else j) else 0.0
-
-
-@row_target.rule(ExpectedCost)
-def _(c, row, j):
-    return 1.0 if c.y[row] == (1 if len(c.loss) == 2 else j) else 0.0
 
 
 @output_criterion.rule(Gini)

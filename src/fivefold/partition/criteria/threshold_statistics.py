@@ -13,19 +13,13 @@ import numpy as np
 from fivefold.core.compilation.jit import generic, jit
 from fivefold.core.types import Array, Doubles, Indices
 from fivefold.partition.criteria.base import Criterion, accumulate, output_criterion
-from fivefold.partition.criteria.classification_criteria import (
-    LOW_WORD_MASK,
-    BinaryCountGini,
-    BinaryGini,
-    Entropy,
-    ExpectedCost,
-    Gini,
-    Misclassification,
-)
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
 from fivefold.partition.criteria.constant_impurity import ConstantImpurity
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.multi_output import MultiOutput
 from fivefold.partition.criteria.order_statistics import AbsoluteError, MaxError
 from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
+from fivefold.partition.criteria.two_class_criteria import LOW_WORD_MASK, BinaryCountGini, BinaryGini
 
 
 @generic

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from fivefold.core.types import Array, Indices, Mask, Weights
 from fivefold.partition.column_access import midpoint, midpoint_below
 from fivefold.partition.criteria.base import Criterion, n_statistics
-from fivefold.partition.criteria.classification_criteria import ExpectedCost
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.gain_ratio import (
     SELECTIONS,
     SplitCandidate,

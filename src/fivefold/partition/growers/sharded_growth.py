@@ -9,15 +9,17 @@ the cuts of at most MAX_WIDTH nodes and sends a histogram for each. The books ar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fivefold.core.chunks.shards import Shards
+from fivefold.core.parallel import run_team, team_size
 from fivefold.core.types import Array, Codes, Doubles, Indices, Mask
 from fivefold.partition.growers.histogram_grower import HistogramGrower, HistogramLimits, HistogramTree
 from fivefold.partition.histograms.bins import Bins
-from fivefold.partition.histograms.growth_loops import run_tasks, set_root_sums, set_units
+from fivefold.partition.histograms.growth_loops import run_tasks, set_root_sums, set_units, share_search
 from fivefold.partition.histograms.growth_state import (
     BINS_LEFT,
     BUFFER,
@@ -58,6 +60,8 @@ from fivefold.partition.histograms.growth_step_loops import (
 )
 from fivefold.partition.histograms.histogram_loops import BINS_PER_COLUMN, COLUMN
 
+SECONDS_PER_SEARCH = 4e-6  # time of a column of a node of a wave, of both sides: what decides how many threads pay
+
 
 class Cuts(NamedTuple):
     """What workers have to know of a wave, one entry per node: its place, its left child, its cut, what to build."""
@@ -66,8 +70,8 @@ class Cuts(NamedTuple):
     left: Indices
     column: Indices
     bins_left: Indices  # (W, SET_WORDS)
-    deeper: Indices  # 1 where a histogram is needed,
-    left_is_small: Indices  # of the left or the right side
+    deeper: Indices  # 1 where the histogram of a child is needed
+    left_is_small: Indices  # 1 where that is the left one, 0 where it is the right one
 
 
 class Growth(NamedTuple):
@@ -191,6 +195,7 @@ class ShardedGrower(HistogramGrower):
         none: Codes = np.empty((len(bins.sizes), 0), dtype=np.uint8)
         super().__init__(bins, none, limits, signs, interaction_sets, max_count=max_count, rows_elsewhere=rows)
         self.shards = shards
+        self._search: Callable[..., None] | None = None  # for the types of the state, once it is known
 
     def grow_tree(self, which: Any, seed: int) -> HistogramTree:
         """The tree of gradients that the states know; `which` tells them of what tree they are."""
@@ -198,7 +203,7 @@ class ShardedGrower(HistogramGrower):
         tree = state.tree
         set_units(tree.terms, np.array(shards.call("extents", which)))
         totals, tables = zip(*shards.call("root", tree.terms.copy()), strict=True)
-        self._sums = totals, sum(tables)
+        self._sums = totals, _total(tables)
         tree.counters[SEED] = seed
         while not self._grow_nodes():
             self.state = self.state._replace(tree=with_nodes(self.state.tree, 2 * len(self.state.tree.nodes)))
@@ -223,17 +228,30 @@ class ShardedGrower(HistogramGrower):
             if kind in (END, FULL):
                 return bool(kind == END)
             if kind == SEARCH:
-                run_tasks(self.state, SEARCH, count)
+                self._share_search(count)
             elif kind == FILL and wave[0, SMALL_TABLE] < 0:
                 tables[tree.nodes[0, TABLE], :used] = whole
             elif kind == FILL:
                 nodes = wave[tree.tasks[:count, PLACE], NODE]
-                tables[tree.nodes[nodes, TABLE], :used] = sum(self.shards.call("histograms", nodes))
+                tables[tree.nodes[nodes, TABLE], :used] = _total(self.shards.call("histograms", nodes))
             else:
                 cuts = _cuts(wave, tree.nodes, tree.numbers)
                 counts, small = zip(*self.shards.call("divide", cuts), strict=True)
-                wave[:, COUNTS] = sum(counts)
-                tables[wave[wave[:, DEEPER] == 1, SMALL_TABLE], :used] = sum(small)
+                wave[:, COUNTS] = _total(counts)
+                tables[wave[wave[:, DEEPER] == 1, SMALL_TABLE], :used] = _total(small)
+
+    def _share_search(self, count: int) -> None:
+        """Search the histograms of a wave for cuts, on as many threads as pay."""
+        state = self.state
+        if self._search is None:
+            self._search = share_search.for_types_of(np.zeros(1, dtype=np.int64), state, count)
+        columns = len(state.tree.columns) * int(state.tree.counters[N_WAVE])
+        run_team(self._search, state, count, size=min(len(state.lines), team_size(columns * SECONDS_PER_SEARCH)))
+
+
+def _total(parts: Sequence[Indices]) -> Indices:
+    """The sum of what all workers have sent; of one alone no copy is made."""
+    return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
 
 def _cuts(wave: Indices, nodes: Indices, numbers: Doubles) -> Cuts:

@@ -16,6 +16,7 @@ import numpy as np
 
 from fivefold.core.chunks.chunked_array import Rows, is_chunked, rows_at
 from fivefold.core.compilation.jit import jit
+from fivefold.core.numerics.arrays import is_tensor, to_device_of, to_numpy
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.core.storage.array_checks import check_lengths
 from fivefold.core.types import Array, Codes, Indices, Mask, Rng, Table, Weights
@@ -103,6 +104,8 @@ def find_bins(X: Table, w: Weights, max_bins: int, categorical: Mask, rng: Rng) 
         at = np.arange(n) if n <= EDGE_SAMPLE_ROWS else some
         seen, levels = rows_at(X, at), _chunk_levels(X, w, categorical)
         some = slice(None)
+    elif is_tensor(X):  # without categories
+        seen, some = to_numpy(X if n <= EDGE_SAMPLE_ROWS else X[to_device_of(some, X)]), slice(None)
 
     def column(f: int) -> tuple[Array, Codes, int]:
         if categorical[f]:

@@ -120,6 +120,12 @@ def run_tasks(state, kind, count):
         run_task(state, kind, i, 0)
 
 
+@jit
+def share_search(team, state, count):
+    """Tasks 0..count of a search, by all threads of a team."""
+    share_tasks(team, state, SEARCH, count)
+
+
 @run_task.rule(GrowthState)
 def _task(state, kind, i, rank):
     """Task i of the current phase."""

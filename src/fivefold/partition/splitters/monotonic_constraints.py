@@ -12,19 +12,14 @@ import numpy as np
 from fivefold.core.compilation.jit import generic, jit
 from fivefold.core.types import Doubles, Indices
 from fivefold.partition.criteria.base import Criterion, row_target, row_weight, total_weight
-from fivefold.partition.criteria.classification_criteria import (
-    BinaryCountGini,
-    BinaryGini,
-    Entropy,
-    ExpectedCost,
-    Gini,
-    Misclassification,
-)
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
 from fivefold.partition.criteria.constant_impurity import ConstantImpurity
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.multi_output import MultiOutput
 from fivefold.partition.criteria.order_statistics import AbsoluteError, MaxError, fenwick_add, fenwick_median
 from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
 from fivefold.partition.criteria.tabulated_entropy import TabulatedEntropy
+from fivefold.partition.criteria.two_class_criteria import BinaryCountGini, BinaryGini
 from fivefold.partition.splitters.base import ColumnConstraints
 
 CLASS_CRITERIA = BinaryGini, BinaryCountGini, Gini, Entropy, TabulatedEntropy, Misclassification, ExpectedCost

@@ -18,8 +18,8 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.types import Array, Indices, Mask, Weights
 from fivefold.partition.criteria.base import Criterion, impurity, total_weight
-from fivefold.partition.criteria.classification_criteria import ExpectedCost
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.gain_ratio import weighted_impurity
 from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
 from fivefold.partition.splitters.base import RELATIVE_TIE

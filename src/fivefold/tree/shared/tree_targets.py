@@ -15,17 +15,12 @@ from numpy.typing import NDArray
 
 from fivefold.core.types import Array, Codes, Indices, Matrix, Target, Vector, Weights
 from fivefold.partition.criteria.base import Criterion
-from fivefold.partition.criteria.classification_criteria import (
-    BinaryCountGini,
-    BinaryGini,
-    Entropy,
-    ExpectedCost,
-    Gini,
-    Misclassification,
-)
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.multi_output import multi_output
 from fivefold.partition.criteria.order_statistics import MaxError, absolute_error, medians, midranges
 from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError, round_centre
+from fivefold.partition.criteria.two_class_criteria import BinaryCountGini, BinaryGini
 from fivefold.partition.tree_arrays.binary_tree import GrownTree
 from fivefold.tree.shared.base import clip_monotonic
 
