@@ -14,6 +14,7 @@ from fivefold.kernels.row_source_loops import GaussianRule64
 from fivefold.optim.dual.kernel_dual import KernelDual, check_optimality
 from fivefold.optim.dual.smo import DualSolver, minimise_dual
 from fivefold.optim.dual.smo_loops import leave_out
+from fivefold.optim.dual.working_set_loops import BUCKETS, choose_working_set, code_sides, mark_violations
 from fivefold.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from fivefold.svm.leave_one_out import leave_one_out
 from fivefold.svm.support.dual_problems import (
@@ -144,6 +145,57 @@ def test_the_row_cache_gives_rows_of_the_matrix_whatever_it_forgets():
     kept = np.arange(0, 700, 3)
     np.testing.assert_allclose(source.matrix(kept), G[np.ix_(kept, kept)], rtol=1e-12)
     np.testing.assert_allclose(source.weighted_sums(kept, kept, np.ones(len(kept))), G[np.ix_(kept, kept)].sum(axis=1))
+
+
+def test_the_row_cache_forgets_the_row_unused_for_longest():
+    X, _ = rings(50)
+    cache = VectorRows.of(GaussianRule64(0.7), X, np.dtype(np.float64)).cached(4 * 50 * 8)
+    for wanted in ([0, 1, 2, 3], [1, 0], [4], [2], [5, 1]):  # 4 takes the place of 2, 2 that of 3, and 5 that of 0
+        cache.rows(np.array(wanted))
+    assert np.flatnonzero(cache.slot_of >= 0).tolist() == [1, 2, 4, 5] and cache.made == 7
+
+
+@pytest.mark.parametrize(
+    ("tube", "groups", "equality"), [(0.0, 1, True), (0.2, 1, True), (0.0, 2, True), (0.1, 1, False)]
+)
+@pytest.mark.parametrize("outlier", [0.0, 1e9])
+def test_the_working_set_holds_the_largest_violations_beside_half_of_the_last_set(tube, groups, equality, outlier):
+    n, size, rng = 3000, 64, np.random.RandomState(0)
+    low, high = -rng.randint(2, size=n).astype(float), rng.randint(2, size=n).astype(float)
+    b = np.where(rng.rand(n) < 0.3, rng.rand(n) * (high + low), rng.choice([0.0, 1.0], n) * (low + high))
+    f = rng.normal(size=n)
+    f[7] += outlier
+    sizes = (n,) if groups == 1 else (1000, 2000)
+    dual = KernelDual(f, low, high, tube_width=tube, group_sizes=sizes, equality=equality)
+    sides, marks, extremes = np.empty(n, np.uint8), np.empty((2, n), np.uint8), np.empty((2, groups))
+    code_sides(b, low, high, sides)
+    worst = mark_violations(f, sides, tube, dual.group_ends, equality, 1e-3, extremes, marks)
+    assert worst == dual.violation(b, f)
+    last, order, rows = rng.permutation(n)[:size], np.empty(size, np.int64), np.empty(n, np.int64)
+    parts, ends, counts, values = (
+        np.empty((5, size)),
+        np.empty(groups, np.int64),
+        np.empty((2, BUCKETS), np.int64),
+        b + 0,
+    )
+    m = choose_working_set(
+        b, f, low, high, f, sides, tube, dual.group_ends, last, marks, order, rows, parts, ends, counts, values
+    )
+    u, down = dual.slopes(b, f)
+    free, taken = dual.is_free(b, last), np.zeros(n, bool)
+    expected = [np.concatenate([last[~free], last[free]])[-size // 2 :]]
+    taken[expected[0]] = True
+    for g in dual.group_slices:
+        for slope, bound in ((u, down[g].min() if equality else 0.0), (-down, -u[g].max() if equality else 0.0)):
+            among = np.flatnonzero((slope[g] > bound) & ~taken[g]) + g.start
+            chosen = among[np.argsort(-slope[among])[: size // (4 * groups)]]
+            taken[chosen] = True
+            expected.append(chosen)
+    places = np.split(order[:m], np.cumsum([len(part) for part in expected])[:-1])
+    assert [sorted(part) for part in places] == [sorted(part) for part in expected]
+    np.testing.assert_array_equal(rows[:m], np.flatnonzero(taken))
+    np.testing.assert_array_equal(parts[:, :m], np.stack([b, f, low, high, f])[:, rows[:m]])
+    np.testing.assert_array_equal(ends, np.searchsorted(rows[:m], dual.group_ends))
 
 
 def test_support_vectors_alone_give_the_same_machine_and_their_kinds_are_told():
@@ -290,3 +342,14 @@ def test_no_matrix_of_all_rows_is_asked_for():
         warnings.simplefilter("ignore")
         model = SVC(cache_size=8, max_iter=300).fit(X, X[:, 0] > 0)
     assert model.n_iter_[0] == 300 and model.fit_status_ == 1
+
+
+def test_machines_are_the_same_bytes_for_1_2_3_and_7_threads(monkeypatch):
+    X, y = rings(3000, seed=5)
+    targets = X[:, 0] + y
+    found = []
+    for threads in ("1", "2", "3", "7"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        fits = [SVC().fit(X, y), NuSVC(nu=0.3).fit(X, y), SVR().fit(X, targets), OneClassSVM(nu=0.2).fit(X)]
+        found.append([(m.support_.tobytes(), m.dual_coef_.tobytes(), m.intercept_.tobytes()) for m in fits])
+    assert found[1:] == found[:1] * 3

@@ -1,11 +1,13 @@
 """Strings, graphs, trees and sets as inputs of estimators: through validation, searches and pipelines."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from fivefold.decomposition import KernelPCA
 from fivefold.kernels import RBF
 from fivefold.kernels.structured import (
     AlignmentScore,
@@ -16,6 +18,7 @@ from fivefold.kernels.structured import (
     TreeKernel,
     WeisfeilerLehman,
 )
+from fivefold.linear_model import LogisticRegression
 from fivefold.svm import SVC
 
 rng = np.random.RandomState(16)
@@ -69,3 +72,21 @@ def test_a_search_chooses_parameters_of_a_kernel_of_strings():
 def test_strings_pass_a_pipeline():
     lower = make_pipeline(FunctionTransformer(lambda texts: [t.lower() for t in texts]), SVC(kernel=SpectrumKernel(2)))
     assert np.mean(cross_val_predict(lower, STRINGS, y, cv=3) == y) > 0.65
+
+
+@pytest.mark.parametrize("name", ["list", "object array", "series"])
+def test_kernel_components_of_texts_are_those_of_their_kernel_matrix(name):
+    draw = np.random.RandomState(4)
+    words = ["".join(draw.choice(list("ACGT"), 12)) + "GATTACA" * (i % 2) for i in range(40)]
+    labels, kernel = np.arange(40) % 2, SpectrumKernel(3)
+    texts = {"list": words, "object array": np.array(words, dtype=object), "series": pd.Series(words)}[name]
+    model = KernelPCA(3, kernel=kernel).fit(texts)
+    given = KernelPCA(3, kernel="precomputed").fit(kernel(words))
+    np.testing.assert_allclose(np.abs(model.transform(texts)), np.abs(given.transform(kernel(words))), atol=1e-10)
+    np.testing.assert_allclose(model.fit_transform(texts), model.transform(texts), atol=1e-10)
+    assert (model.reconstruction_error(texts) >= 0).all()
+    pipeline = make_pipeline(KernelPCA(3, kernel=kernel), LogisticRegression())
+    search = GridSearchCV(pipeline, {"kernelpca__kernel__k": [1, 3]}, cv=4).fit(texts, labels)
+    assert search.best_score_ > 0.85 and search.predict(texts).shape == (40,)
+    with pytest.raises(ValueError, match="texts or graphs: there are no rows"):
+        KernelPCA(3, kernel=kernel, fit_inverse_transform=True).fit(texts)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin
 from fivefold.core.admission.takes import Takes
+from fivefold.core.console.fit_progress import value_steps
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned, learned_in_dtype
 from fivefold.core.estimators.params import Count, NonNegative
@@ -166,8 +167,9 @@ class PartialLeastSquares(PairedTransformer, Regressor):
         self._check_count(min(n, d) if regression else min(n, d, q), n)
         A, B = reduced(Xs, Ys, w)
         find: FindPair = finder(A, B)
-        parts = deflated_components(A, B, self.n_components, find, regression=regression)
-        if parts.found < self.n_components:
+        with value_steps(self, "component", self.n_components, X) as report:
+            parts = deflated_components(A, B, self.n_components, find, report, regression=regression)
+        if parts.exhausted:
             warn(
                 f"{type(self).__name__}: the y residual is constant at iteration {parts.found}, or X has no variance "
                 f"left: {parts.found} of {self.n_components} components were found, and the others are zero"

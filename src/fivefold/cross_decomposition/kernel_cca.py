@@ -22,6 +22,7 @@ from sklearn.utils import check_array
 
 from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin
 from fivefold.core.admission.takes import Takes
+from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import NumericTarget
@@ -34,6 +35,7 @@ from fivefold.core.types import Doubles, Matrix, Table, Target, UserTable, UserT
 from fivefold.kernels.base import Kernel
 from fivefold.kernels.kernel_parameter import kernel_of
 
+ALIKE = 1e-14  # spread of the features, as a share of their size: below it is rounding
 RANK_FLOOR = 1e-10  # eigenvalues of the centred kernels below this share of the largest are rounding
 
 KernelName = Literal["linear", "poly", "polynomial", "rbf", "laplacian", "sigmoid", "cosine", "chi2"]
@@ -138,6 +140,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, NumericT
         refuse_square("KernelCCA", n, 8, "Take a sample of the rows, or CCA")
         share = w / w.sum()
         sides = [self._side(k, Z, share) for k, Z in ((self.kernel, X), (self.y_kernel, Y))]
+        for name, side in zip("Xy", sides, strict=True):
+            if not side.V.any():
+                warn(f"KernelCCA: to {side.kernel} all rows of {name} are alike: there is no component, scores are 0")
         U, s, Vt = thin_svd(sides[0].weighted.T @ sides[1].weighted)
         k = min(self.n_components, len(s))
         signs = largest_positive((sides[0].weighted @ U[:, :k]) / np.sqrt(share)[:, None])
@@ -151,6 +156,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, NumericT
         means = G @ share
         root = np.sqrt(share)
         values, V = eigen((G - means - means[:, None] + share @ means) * root[:, None] * root)
+        if not values[0] > ALIKE * float(share @ np.abs(G.diagonal())):
+            V[:] = 0.0
         rank = max(1, int((values > RANK_FLOOR * max(float(values[0]), np.finfo(float).tiny)).sum()))
         values, V = np.maximum(values[:rank], np.finfo(float).tiny), V[:, :rank]
         return _Side(chosen, Z.copy(), means, share, V, values, self.alpha * float(values.sum()))

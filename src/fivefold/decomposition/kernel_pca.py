@@ -21,6 +21,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.console.fit_progress import value_steps
 from fivefold.core.estimators.base import Transformer, learned, learned_in_dtype, not_fitted_error
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.estimators.precomputed_kernels import TakesPrecomputedKernels
@@ -30,7 +31,7 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.storage.memory_limits import refuse_square
 from fivefold.core.types import Array, Doubles, Matrix, Table, UserTable, Vector
-from fivefold.kernels.base import Kernel
+from fivefold.kernels.base import Kernel, count, take
 from fivefold.kernels.gram import Centring, cholesky_with_jitter
 from fivefold.kernels.gram_blocks import densified
 from fivefold.kernels.kernel_parameter import kernel_of
@@ -79,7 +80,8 @@ class KernelPCA(TakesPrecomputedKernels, Transformer):
         number of components; by default all whose eigenvalue is more than rounding.
     kernel
         "linear", "poly", "rbf", "sigmoid", "cosine", "precomputed" if X holds the kernels of its rows with the
-        training rows, a kernel of `fivefold.kernels`, or a function of two rows.
+        training rows, a kernel of `fivefold.kernels`, or a function of two rows. With a kernel of texts, graphs or sets
+        X is a collection of these.
     gamma
         factor of "rbf", "poly" and "sigmoid"; by default one over the number of columns.
     degree
@@ -187,11 +189,29 @@ class KernelPCA(TakesPrecomputedKernels, Transformer):
         """Coordinates (n, k) of the training rows."""
         return self._way_back().scores
 
+    @property
+    def _takes_rows(self) -> bool:
+        """Are rows of numbers compared? Kernels of texts, graphs and the like take objects as they are."""
+        return not isinstance(self.kernel, Kernel) or self.kernel.requires_vector_input
+
+    def _admit_for_fit(self, X: UserTable) -> Table:
+        return super()._admit_for_fit(X) if self._takes_rows else X
+
+    def _admit(self, X: UserTable) -> Table:
+        if self._takes_rows:
+            return super()._admit(X)
+        check_is_fitted(self)
+        return X
+
     def _fit(self, X: Table) -> None:
-        n, d = X.shape
-        if self.fit_inverse_transform and self._is_precomputed:
-            raise ValueError("KernelPCA: Cannot fit_inverse_transform with a precomputed kernel: there are no rows")
-        self._refuse_oblong(X)
+        n, d = X.shape if self._takes_rows else (count(X), 1)
+        if self.fit_inverse_transform and (self._is_precomputed or not self._takes_rows):
+            raise ValueError(
+                "KernelPCA: Cannot fit_inverse_transform with a precomputed kernel, or one of texts or graphs: there "
+                "are no rows"
+            )
+        if self._takes_rows:
+            self._refuse_oblong(X)
         if self.n_components is not None and self.n_components > n:
             raise ValueError(
                 f"KernelPCA: n_components={self.n_components} must be at most the number of rows; X has n_samples={n}. "
@@ -203,24 +223,25 @@ class KernelPCA(TakesPrecomputedKernels, Transformer):
         K = np.asarray(kernel(X), dtype=np.float64)
         means = K.mean(axis=0)
         centring = Centring(means, float(means.mean()))
-        values, vectors = self._decompose(K)
+        values, vectors = self._decompose(K, X)
         trace = float(np.trace(K) - n * centring.mean)  # the sum of all eigenvalues, of which only some are known
-        values = _nonnegative(np.append(values, min(trace / n, 0.0)), X.dtype.char)[:-1]
+        kind = X.dtype if self._takes_rows else np.dtype(np.float64)
+        values = _nonnegative(np.append(values, min(trace / n, 0.0)), kind.char)[:-1]
         if self.remove_zero_eig or self.n_components is None:
             values, vectors = values[values > 0], vectors[:, values > 0]
         model = KernelComponents(
             kernel=kernel,
-            rows=X.copy(),
+            rows=X.copy() if self._takes_rows else take(X, np.arange(n)),
             centring=centring,
             values=values,
             vectors=vectors,
             trace=trace,
             gamma=gamma,
-            dtype=X.dtype,
+            dtype=kind,
         )
         self.model_ = self._with_way_back(model, X) if self.fit_inverse_transform else model
 
-    def _decompose(self, K: Doubles) -> EigenDecomposition:
+    def _decompose(self, K: Doubles, X: Table) -> EigenDecomposition:
         """The leading eigenpairs of H K H."""
         n, k = len(K), self.n_components or len(K)
         few = n > MIN_KRYLOV_ROWS and KRYLOV_RATIO * k <= n
@@ -231,8 +252,9 @@ class KernelPCA(TakesPrecomputedKernels, Transformer):
                 image = product(K, V - V.mean(axis=0))
                 return image - image.mean(axis=0)
 
-            rng = check_random_state(self.random_state)
-            found = krylov_eigenpairs(times, n, k, rng, max(self.tol, 1e-12), self.max_iter or 200)
+            rng, most = check_random_state(self.random_state), self.max_iter or 200
+            with value_steps(self, "block", most, X) as report:
+                found = krylov_eigenpairs(times, n, k, rng, max(self.tol, 1e-12), most, report)
             if found is not None:
                 return found
         values, vectors = eigen(double_centre(K), count=k)
@@ -254,7 +276,7 @@ class KernelPCA(TakesPrecomputedKernels, Transformer):
         X = self._admit(X)
         scaled = self.model_.scaled
         parts = [self._centred(K) @ scaled for K in self._kernel_blocks(X)]
-        return np.concatenate(parts).astype(X.dtype, copy=False)
+        return np.concatenate(parts).astype(X.dtype if self._takes_rows else self.model_.dtype, copy=False)
 
     def _centred(self, K: Doubles) -> Doubles:
         if self.centre_new:
@@ -265,8 +287,10 @@ class KernelPCA(TakesPrecomputedKernels, Transformer):
         """Kernels of the rows with the training rows, a block of rows at a time."""
         model = self.model_
         step = max(1, BLOCK_ENTRIES // max(1, len(model.vectors)))
-        for a in range(0, X.shape[0], step):
-            yield np.asarray(model.kernel(X[a : a + step], model.rows), dtype=np.float64)
+        n = count(X)
+        for a in range(0, n, step):
+            some = X[a : a + step] if self._takes_rows else take(X, np.arange(a, min(a + step, n)))
+            yield np.asarray(model.kernel(some, model.rows), dtype=np.float64)
 
     def reconstruction_error(self, X: UserTable) -> Vector:
         """Squared distance, in feature space, of each row from its projection onto the components."""
@@ -284,7 +308,7 @@ class KernelPCA(TakesPrecomputedKernels, Transformer):
         check_is_fitted(self)
         model = self.model_
         if model.inverse is None:
-            if self._is_precomputed:
+            if self._is_precomputed or not self._takes_rows:
                 raise not_fitted_error(self, "dual_coef_")
             model = self._with_way_back(model, model.rows)
         Z = check_array(X, dtype=(np.float64, np.float32), estimator=self)

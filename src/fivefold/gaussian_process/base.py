@@ -77,13 +77,8 @@ class GaussianProcess(Estimator):
             return X
         return np.asarray(admit(self, X, fitting=fitting), dtype=np.float64)
 
-    def _refuse_too_many(self, n: int, arrays: float) -> None:
-        refuse_square(
-            type(self).__name__,
-            n,
-            arrays,
-            "Take SparseGaussianProcessRegressor, which needs rows x inducing points, or fit a sample of the rows",
-        )
+    def _refuse_too_many(self, n: int, arrays: float, cure: str) -> None:
+        refuse_square(type(self).__name__, n, arrays, f"Take {cure}, or fit a sample of the rows")
 
 
 def default_kernel(bounds: Any = (1e-5, 1e5)) -> AnyKernel:

@@ -191,7 +191,7 @@ class GaussianProcessClassifier(
         K = len(self.classes_)
         if K < 2:
             raise ValueError(f"{type(self).__name__} requires 2 or more distinct classes; y holds 1 class")
-        self._refuse_too_many(rows_of(X), ARRAYS_OF_A_FIT)
+        self._refuse_too_many(rows_of(X), ARRAYS_OF_A_FIT, "LogisticRegression on features of Nystroem or RBFSampler")
         rows = kept(np.asarray(X, dtype=np.float64) if self._wants_vectors else X, self.copy_X_train)
         kernel = self._kernel_for(rows, noisy=False, bounds="fixed")
         bounds, rng = np.asarray(kernel.bounds), check_random_state(self.random_state)

@@ -205,7 +205,7 @@ class GaussianProcessRegressor(
     def _fit(self, X: Objects, y: Target, w: Weights) -> None:
         name, kernel = type(self).__name__, self._kernel_for(X, noisy=True)
         n, Y = rows_of(X), two_axes(y)
-        self._refuse_too_many(n, ARRAYS_OF_A_FIT)
+        self._refuse_too_many(n, ARRAYS_OF_A_FIT, "SparseGaussianProcessRegressor, which needs rows x inducing points")
         noise = self._noise(n)
         if self.n_targets is not None and Y.shape[1] != self.n_targets:
             raise ValueError(

@@ -23,6 +23,7 @@ from fivefold.core.types import Array, Indices, Matrix, Table, UserTable
 from fivefold.kernels.gram_blocks import densified
 
 BLOCK_NUMBERS = 2**18  # numbers of a sketch that are transformed together: they stay in the cache
+MAX_ADDED = 2**10  # numbers of a table that are added into bins as they are: a sparse matrix takes longer to make
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,15 @@ class TensorSketch:
         n, d = X.shape
         out = np.empty((n, self.size), dtype=X.dtype)
         roots = np.sqrt(np.array([gamma, coef0])).astype(X.dtype)
-        maps = [self._map(p, d, roots[0], X.dtype) for p in range(len(self.bins))]
+        few = isinstance(X, np.ndarray) and X.size <= MAX_ADDED
+        maps = [None if few else self._map(p, d, roots[0], X.dtype) for p in range(len(self.bins))]
         rows = max(1, BLOCK_NUMBERS // self.size)
 
         def block(i: int) -> None:
             lo, hi = i * rows, min((i + 1) * rows, n)
             transform: Array | None = None
             for p, A in enumerate(maps):
-                sketch = densified(X[lo:hi] @ A)
+                sketch = self._added(p, X[lo:hi], roots[0]) if A is None else densified(X[lo:hi] @ A)
                 if coef0:
                     sketch[:, self.bins[p, -1]] += self.signs[p, -1] * roots[1]
                 found = rfft(sketch, axis=1, overwrite_x=True)
@@ -54,6 +56,13 @@ class TensorSketch:
 
         map_items(block, -(-n // rows))
         return out
+
+    def _added(self, p: int, X: Matrix, root: np.floating) -> Matrix:
+        """The count sketch of few rows, the same as their product with `_map`."""
+        sketch = np.zeros((len(X), self.size), dtype=X.dtype)
+        values = X * (self.signs[p, : X.shape[1]] * root).astype(X.dtype)
+        np.add.at(sketch, (np.arange(len(X))[:, None], self.bins[p, : X.shape[1]]), values)
+        return sketch
 
     def _map(self, p: int, d: int, root: float, dtype: np.dtype[np.floating]) -> csr_array:
         """The count sketch as a sparse matrix (d, size): one entry per row."""

@@ -13,6 +13,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.precomputed_kernels import TakesPrecomputedKernels
+from fivefold.core.parallel import threads
 from fivefold.core.storage.memory_limits import refuse_square, square_fits
 from fivefold.core.types import Array, Doubles, Matrix, Table, Vector, Weights
 from fivefold.kernel_ridge.solvers.dual_system import (
@@ -29,6 +30,8 @@ from fivefold.kernels.low_rank import incomplete_cholesky
 
 BLOCK_ENTRIES = 1 << 22  # kernels of new rows with training rows that are held at a time
 ARRAYS_OF_A_FACTOR = 2.5  # n x n arrays that a fit by "cholesky" holds
+SECONDS_PER_ENTRY = 1e-9  # on one core, of a kernel that is quickly made
+LONG_PRODUCT = 2.0  # minutes of a step of "cg" from which there is a warning
 KEPT_SHARE = 0.25  # of the free memory: kernels that take less are kept between the products of "cg"
 
 KernelName = Literal[
@@ -131,7 +134,7 @@ class KernelRidgeEstimator(TakesPrecomputedKernels):
         if self.solver != "eigen":
             warn(
                 f"{type(self).__name__}: the system is singular to rounding (alpha={self.alpha!r}): the shortest least-"
-                "squares solution was taken. Raise alpha"
+                "squares solution was taken. Raise alpha, or scale the columns"
             )
         spectrum = WeightedSpectrum.of(K, w)
         duals = [spectrum.dual(Y[:, [t]], float(alpha[t])) for t in range(Y.shape[1])]
@@ -143,9 +146,15 @@ class KernelRidgeEstimator(TakesPrecomputedKernels):
         if self._is_precomputed:
             K = np.asarray(kernel(X), dtype=np.float64)
             return by_conjugate_gradients(lambda V: K @ V, Y, w, alpha, K[:, :0], self.tol, self.max_iter)
-        gram = Gram(kernel, X)
-        if square_fits(X.shape[0], ARRAYS_OF_A_FACTOR, KEPT_SHARE):
+        gram, n = Gram(kernel, X), X.shape[0]
+        if square_fits(n, ARRAYS_OF_A_FACTOR, KEPT_SHARE):
             gram.matrix  # noqa: B018  computed once, and kept
+        elif (minutes := SECONDS_PER_ENTRY / 60 * n**2 / threads()) > LONG_PRODUCT:
+            warn(
+                f'{type(self).__name__}: each step of solver="cg" makes the kernels of all pairs of {n} rows, which '
+                f"takes {minutes:.0f} minutes or more. Take Ridge on features of Nystroem or RBFSampler, which takes "
+                "seconds, or fit a sample of the rows"
+            )
         rank = min(X.shape[0], int(PRECONDITIONER_RANK * np.sqrt(X.shape[0])) + 1)
         Z = incomplete_cholesky(kernel, X, rank, tol=1e-14).Z.astype(np.float64)
         return by_conjugate_gradients(

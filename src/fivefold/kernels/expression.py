@@ -123,7 +123,8 @@ def parse(text: str, **names: Any) -> Kernel:
         tree = ast.parse(text.strip(), mode="eval")
         return as_kernel(_Reader(names).read(tree.body))
     except (SyntaxError, RecursionError) as error:
-        raise ValueError(f"{text!r} is no expression of kernels: {error}") from error
+        why = error.msg if isinstance(error, SyntaxError) else error
+        raise ValueError(f"{text!r} is no expression of kernels: {why}") from error
 
 
 class _Reader:

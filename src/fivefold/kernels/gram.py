@@ -32,6 +32,14 @@ ROWS_PER_PRODUCT = 256  # rows of the matrix that are made, multiplied and forgo
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # added to the diagonal one after another, as shares of its mean
 
 
+def jitters(n: int, level: float, shares: tuple[float, ...] = JITTERS) -> list[float]:
+    """What to add to the diagonal of a matrix of n rows whose mean is `level`: nothing, then more and more.
+
+    With an addition near n roundings there may be a factor, but its digits would be those of the rounding.
+    """
+    return [share * level for share in shares if share == 0 or share >= 10 * n * np.finfo(np.float64).eps]
+
+
 class NotPositiveDefiniteError(np.linalg.LinAlgError, ValueError):
     """A Gram matrix that no small addition to its diagonal makes positive definite."""
 
@@ -145,7 +153,7 @@ def cholesky_with_jitter(K: Matrix, ridge: float | Vector = 0.0) -> Factor:
     """
     mean = float(np.mean(np.diag(K))) + float(np.mean(ridge)) if len(K) else 0.0
     A = np.array(K, dtype=np.float64, order="C")
-    jitter = cholesky_with_least(A, np.diag(K) + ridge, [share * mean for share in JITTERS])
+    jitter = cholesky_with_least(A, np.diag(K) + ridge, jitters(len(K), mean))
     if jitter is None:
         raise NotPositiveDefiniteError(indefinite_message(K, ridge, mean))
     return Factor(np.tril(A).astype(K.dtype, copy=False), jitter)

@@ -37,6 +37,7 @@ from fivefold.kernels.row_source_loops import (
     SigmoidRule,
     apply_to_block,
     as_integers,
+    plan_rows,
     subtract_rows,
     sum_products,
     sum_tile,
@@ -163,7 +164,7 @@ class VectorRows(RowSource):
     def matrix(self, chosen: Indices | None = None) -> Matrix:
         if self.dtype == np.float64:
             return super().matrix(chosen)
-        X, half = (self.X, self.half) if chosen is None else (self.X[chosen], self.half[chosen])
+        X, half = (self.X, self.half) if chosen is None else (self.X.take(chosen, 0), self.half[chosen])
         G = np.empty((len(X), len(X)), dtype=self.dtype)
         every = X, half, NO_WEIGHTS, np.arange(len(X))
         self._sum_products(X, half, every, G, NOTHING_HELD, np.empty(len(X)), MATRIX_COLUMNS)
@@ -174,7 +175,7 @@ class VectorRows(RowSource):
         apply_to_block(self.rule, out, self.half[rows], self.half[columns])
 
     def subtract(self, f: Doubles, Q: Matrix, held: HeldRows, new: NewRows) -> None:
-        made = self.X[new[0]], self.half[new[0]], new[1], new[2]
+        made = self.X.take(new[0], 0), self.half[new[0]], new[1], new[2]
         self._sum_products(self.X, self.half, made, Q, held, f, TILE_COLUMNS)
 
     def _sum_products(
@@ -195,8 +196,8 @@ class VectorRows(RowSource):
 
         def state(size: int) -> ProductSums:
             narrow = 8 // X.dtype.itemsize  # numbers in the place of one in float64
-            S = scratch("products", size, BLOCK_ROWS * columns // narrow).view(X.dtype)
-            t = scratch("exponents", size, columns // narrow).view(X.dtype)
+            S = scratch("products", size, BLOCK_ROWS * TILE_COLUMNS // narrow).view(X.dtype)
+            t = scratch("exponents", size, TILE_COLUMNS // narrow).view(X.dtype)
             return ProductSums(self.rule, *made, X, half, Q, *held, f, columns, S, S.view(whole), t, t.view(whole))
 
         if teams_available():
@@ -329,25 +330,26 @@ class RowCache:
         """`budget` in bytes; at least one row is held whatever it is."""
         n = source.n
         room = int(budget // max(1, n * source.dtype.itemsize))
-        self.source, self.capacity, self.made, self.clock = source, min(n, max(1, room)), 0, 0
+        self.source, self.capacity, self.made = source, min(n, max(1, room)), 0
         if isinstance(source, MatrixRows):
-            self.Q, self.slot_of = source.matrix(), np.arange(n)
-            self.owner, self.last_use = np.arange(n), np.zeros(n, dtype=np.int64)
-            return
-        self.Q = np.empty((self.capacity, n), dtype=source.dtype)
-        self.slot_of = np.full(n, -1, dtype=np.int64)
-        self.owner = np.full(self.capacity, -1, dtype=np.int64)
-        self.last_use = np.full(self.capacity, -1, dtype=np.int64)
+            self.Q, self.slot_of, self.owner = source.matrix(), np.arange(n), np.arange(n)
+        else:
+            self.Q = np.empty((self.capacity, n), dtype=source.dtype)
+            self.slot_of = np.full(n, -1, dtype=np.int64)
+            self.owner = np.full(self.capacity, -1, dtype=np.int64)
+        self.by_use = np.arange(self.capacity)  # slots, those unused for longest first
+        self.used = np.zeros(self.capacity, dtype=np.uint8)
 
     def subtract(self, f: Doubles, wanted: Indices, weights: Doubles, keep: Mask) -> None:
         """f -= sum over k of weights_k times row wanted_k; new rows are kept where `keep` is true."""
-        slots = self.slot_of[wanted]
-        missing = np.concatenate([np.flatnonzero((slots < 0) & keep), np.flatnonzero((slots < 0) & ~keep)])
-        held, new, kept = slots[slots >= 0], wanted[missing], int((keep & (slots < 0)).sum())
-        w_held, w_new = weights[slots >= 0], weights[missing]
-        room = self._take_slots(held, new[:kept])
-        self.made += len(new)
-        self.source.subtract(f, self.Q, (held, w_held), (new, w_new, room))
+        held, new, room = np.empty((3, len(wanted)), dtype=np.int64)
+        w_held, w_new = np.empty((2, len(wanted)))
+        n_held, n_new, n_kept = plan_rows(
+            self.slot_of, self.owner, self.by_use, wanted, weights, keep, held, w_held, new, w_new, room, self.used
+        )
+        self.made += n_new
+        at_hand, made = (held[:n_held], w_held[:n_held]), (new[:n_new], w_new[:n_new], room[:n_kept])
+        self.source.subtract(f, self.Q, at_hand, made)
 
     def rows(self, wanted: Indices) -> Matrix | None:
         """These rows, or None if there is no room for all of them."""
@@ -356,17 +358,6 @@ class RowCache:
         zero = np.zeros(len(wanted))
         RowCache.subtract(self, np.zeros(self.source.n), wanted, zero, zero == 0)
         return np.asarray(self.Q[self.slot_of[wanted]])
-
-    def _take_slots(self, held: Indices, new: Indices) -> Indices:
-        """Slots for new rows, as many as there are: never used ones first, then those used longest ago."""
-        self.clock += 1
-        self.last_use[held] = self.clock
-        count = min(len(new), self.capacity - len(held))
-        room = np.argsort(self.last_use, kind="stable")[:count] if count else np.empty(0, dtype=np.int64)
-        gone = self.owner[room]
-        self.slot_of[gone[gone >= 0]] = -1
-        self.owner[room], self.slot_of[new[:count]], self.last_use[room] = new[:count], room, self.clock
-        return room
 
 
 class RepeatedRowCache(RowCache):

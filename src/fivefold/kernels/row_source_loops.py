@@ -1,4 +1,4 @@
-"""Compiled entries of kernels of inner products: blocks of products turned into kernels, and sums of rows.
+"""Compiled entries of kernels of inner products, sums of rows, and the bookkeeping of rows that are kept.
 
 A block of inner products s = <x, z> becomes
 
@@ -213,7 +213,7 @@ def _task(state, kind, i, rank):
     sum_tile(state, i, rank)
 
 
-@jit(fastmath=FAST, error_model="numpy")
+@jit(fastmath=FAST, error_model="numpy", reference_counting=True)
 def sum_tile(state, i, rank):
     """The sums of tile i of the columns, with scratch of this rank."""
     at = i * state.columns
@@ -230,3 +230,47 @@ def sum_tile(state, i, rank):
             state.rule, P, state.own[k : k + m], state.half[at : at + n], bits[: m * n].reshape(m, n), t[:n],
             shifts[:n], state.weights[k : k + m], out, state.Q, state.slots[k : k + m], at,
         )  # fmt: skip
+
+
+@jit(error_model="numpy", reference_counting=False)
+def plan_rows(slot_of, owner, by_use, wanted, weights, keep, held, held_weights, new, new_weights, room, used):
+    """Divide the rows wanted into those `held`, by their slots, and new ones, those to be kept first; with weights.
+
+    New rows get the slots unused for longest, in `room`, as far as there are any that are not wanted now. Returned are
+    how many rows are held, how many are new, and how many of these have a slot. `by_use` lists the slots, those unused
+    for longest first; `used` has a zero for each of them.
+    """
+    n_held, n_new, n_kept = 0, 0, 0
+    for late in range(2):
+        for k in range(len(wanted)):
+            slot = slot_of[wanted[k]]
+            if slot >= 0:
+                if late == 0:
+                    held[n_held], held_weights[n_held] = slot, weights[k]
+                    used[slot] = 1
+                    n_held += 1
+            elif keep[k] == (late == 0):
+                new[n_new], new_weights[n_new] = wanted[k], weights[k]
+                n_new += 1
+        if late == 0:
+            n_kept = min(n_new, len(by_use) - n_held)
+    given, left = 0, 0
+    for k in range(len(by_use)):
+        slot = by_use[k]
+        if used[slot]:
+            continue
+        if given < n_kept:
+            if owner[slot] >= 0:
+                slot_of[owner[slot]] = -1
+            owner[slot], room[given] = new[given], slot
+            slot_of[new[given]] = slot
+            given += 1
+        else:
+            by_use[left] = slot
+            left += 1
+    for k in range(n_held):
+        by_use[left + k] = held[k]
+        used[held[k]] = 0
+    for k in range(n_kept):
+        by_use[left + n_held + k] = room[k]
+    return n_held, n_new, n_kept

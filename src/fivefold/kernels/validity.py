@@ -63,6 +63,8 @@ def check_positive_definite(kernel: Kernel | Callable[[Any, Any], float], X: Obj
         K = np.asarray(kernel(X), dtype=np.float64)
     else:
         K = each_pair(kernel, X, X).astype(np.float64)
+    if K.shape != (n, n):
+        raise ValueError(f"{kernel} gives an array of shape {K.shape} for {n} objects, where a kernel gives ({n}, {n})")
     if not np.all(np.isfinite(K)):
         return Validity(np.full(n, np.nan), False, "not a kernel: some values are infinite or NaN")
     scale = max(float(np.abs(K).max()), 1e-300)

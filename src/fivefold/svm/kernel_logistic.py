@@ -22,7 +22,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -34,6 +34,7 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card, SearchRange
 from fivefold.core.storage.memory_limits import refuse_square
 from fivefold.core.types import Array, Doubles, Matrix, Table, Target, UserTable, Weights
+from fivefold.kernels.gram import NotPositiveDefiniteError
 from fivefold.kernels.row_cache import SparseRows, VectorRows
 from fivefold.optim.losses.margin_losses import LogLoss, MarginLoss, ProbitLoss
 from fivefold.svm.support.expansion import KernelChoice
@@ -137,10 +138,14 @@ class KernelLogisticRegression(Classifier):
         source = (SparseRows if issparse(X) else VectorRows).of(kernel.rule, X, np.dtype(np.float64))
         G = source.matrix().astype(np.float64, copy=False)
         signs = [np.where(y == k, 1.0, -1.0) for k in (range(K) if K > 2 else (1,))]
-        found = [
-            minimise_kernel_risk(G, sign, self.C * w.astype(np.float64), LINKS[self.link], self.tol, self.max_iter)
-            for sign in signs
-        ]
+        s = self.C * w.astype(np.float64)
+        try:
+            found = [minimise_kernel_risk(G, sign, s, LINKS[self.link], self.tol, self.max_iter) for sign in signs]
+        except LinAlgError as error:
+            raise NotPositiveDefiniteError(
+                f'KernelLogisticRegression: kernel="{self.kernel}" is not positive semidefinite to rounding for these '
+                "rows, so the objective has no minimum to be found: take another kernel, lower C, or scale the columns"
+            ) from error
         if not all(done for _, _, _, done in found):
             warn(
                 f"KernelLogisticRegression: max_iter={self.max_iter} Newton steps were not enough for "

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fivefold.core.console.fit_progress import value_steps
 from fivefold.core.estimators.params import Count, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
@@ -27,7 +28,7 @@ from fivefold.optim.stochastic.sgd_loops import dual_pegasos_steps
 from fivefold.spatial.points import Points
 from fivefold.spatial.row_sampling import RowSampler
 from fivefold.svm.support.expansion import KernelSum
-from fivefold.svm.support.kernel_estimator import value_steps, whole_gram
+from fivefold.svm.support.kernel_estimator import whole_gram
 from fivefold.svm.support.kernel_sum_classifier import KernelSumClassifier
 
 BATCH_DRAWS = 10_000  # rows drawn between two reports

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fivefold.core.console.fit_progress import value_steps
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Seed
 from fivefold.core.random_state import check_random_state
@@ -30,7 +31,7 @@ from fivefold.optim.stochastic.sgd_loops import potential_pass
 from fivefold.spatial.points import Points
 from fivefold.spatial.row_sampling import RowSampler
 from fivefold.svm.support.expansion import KernelSum
-from fivefold.svm.support.kernel_estimator import value_steps, whole_gram
+from fivefold.svm.support.kernel_estimator import whole_gram
 from fivefold.svm.support.kernel_sum_classifier import KernelSumClassifier
 
 CURE = "Fit to a sample of the rows, or take SVC, which keeps only some rows of that array"

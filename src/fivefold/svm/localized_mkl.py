@@ -24,10 +24,12 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
@@ -49,6 +51,7 @@ from fivefold.svm.support.training import TrainingRows
 
 DEFAULT_KERNELS = ("linear", "rbf")
 DUAL_TOLERANCE = 1e-6  # of the machine at every evaluation: L-BFGS compares objectives
+MACHINE_STEPS, STEPS_PER_ROW = 100_000, 200  # of a machine, at most: unlike scales would need millions each time
 CURE = "Fit to a sample of the rows"
 
 
@@ -70,7 +73,9 @@ class GatedMachine(SmoothObjective):
     def machine(self, gates: Doubles) -> DualSolution:
         """The machine with these gates."""
         G = sum(eta[:, None] * K * eta for eta, K in zip(gates.T, self.grams, strict=True))
-        return minimise_dual(soft_margin(self.sign, self.C, self.w), MatrixRows(np.asarray(G)), tol=DUAL_TOLERANCE)
+        most = MACHINE_STEPS + STEPS_PER_ROW * len(self.w)
+        dual = soft_margin(self.sign, self.C, self.w)
+        return minimise_dual(dual, MatrixRows(np.asarray(G)), tol=DUAL_TOLERANCE, max_iter=most)
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         gates = self.gates(x)
@@ -241,6 +246,12 @@ class LocalizedMKLClassifier(Classifier):
                     warn_kept_best(self, found.steps, "step")
                 eta = risk.gates(found.x)
                 machine = risk.machine(eta)
+                if machine.reason == "max_iter":
+                    warn(
+                        f"LocalizedMKLClassifier: {machine.steps} steps of a machine were not enough: scale the "
+                        f"columns, or lower C={self.C:g}",
+                        ConvergenceWarning,
+                    )
                 W[k], intercept[k] = (machine.b[:, None] * eta).T, float(machine.offsets[0])
                 gates.append(found.x.reshape(-1, len(grams)))
                 objective.append(-machine.value)

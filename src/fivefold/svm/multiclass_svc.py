@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from fivefold.core.console.fit_progress import value_steps
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative, Positive
@@ -29,7 +30,7 @@ from fivefold.core.types import Table, Target, UserWeights, Weights
 from fivefold.optim.dual.multiclass_dual import MultiClassDual, minimise_multiclass
 from fivefold.svm.support.base import StepLimit
 from fivefold.svm.support.expansion import KernelSum
-from fivefold.svm.support.kernel_estimator import value_steps, whole_gram
+from fivefold.svm.support.kernel_estimator import whole_gram
 from fivefold.svm.support.kernel_sum_classifier import KernelSumClassifier
 
 PROGRESS_STEPS = 100  # reports that a fit is expected to make; there may be more
@@ -61,7 +62,7 @@ class MultiClassSVC(KernelSumClassifier):
         the largest violation of the optimality conditions of a row; with few multipliers inside their bounds the last
         digits are found too.
     max_iter
-        maximum number of steps, each on one row; -1 is no limit.
+        maximum number of steps, each on one row; -1 is a limit that only columns of very unlike scales reach.
 
     Attributes
     ----------
@@ -120,9 +121,10 @@ class MultiClassSVC(KernelSumClassifier):
         with value_steps(self, "round", PROGRESS_STEPS, X) as report:
             found = minimise_multiclass(dual, float(self.tol), int(self.max_iter), report)
         if found.reason == "max_iter":
+            limit = "max_iter" if self.max_iter >= 0 else "the most that are taken where max_iter=-1"
             warn(
-                f"MultiClassSVC: {found.steps} steps (max_iter) were not enough for tol={self.tol:g}; raise max_iter, "
-                "or scale the columns",
+                f"MultiClassSVC: {found.steps} steps ({limit}) were not enough for tol={self.tol:g}; raise max_iter, "
+                f"lower C={self.C:g}, or scale the columns",
                 ConvergenceWarning,
             )
         W = found.A.T if K > 2 else found.A.T[1:] - found.A.T[:1]

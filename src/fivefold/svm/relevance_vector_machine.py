@@ -24,6 +24,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.console.fit_progress import value_steps
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
@@ -43,7 +44,6 @@ from fivefold.svm.support.kernel_estimator import (
     KernelEstimator,
     SupervisedKernelEstimator,
     distinct_rows,
-    value_steps,
     whole_gram,
 )
 from fivefold.svm.support.kernel_sum_classifier import ProbabilisticKernelClassifier

@@ -362,6 +362,11 @@ class NuSVC(KernelClassifier, keywords=f"nu {KEYWORDS}"):
     def _read_off(self, found: DualSolution, pair: tuple[int, int]) -> tuple[Doubles, float]:
         above, below = found.offsets
         width = 0.5 * (below - above)
+        if not width > 0 and found.indefinite:
+            raise ValueError(
+                "NuSVC: the kernel is not positive semidefinite (a squared distance between two rows is negative), and "
+                "its local solution has no margin; take another kernel, or SVC, which answers with a local solution"
+            )
         if not width > 0:
             raise ValueError(
                 f"NuSVC: with nu={self.nu:g} the margin has no width, so no boundary is determined; choose another nu "

@@ -50,17 +50,18 @@ def cholesky(A: Doubles) -> int:
     return 0
 
 
-def cholesky_with_least(A: Doubles, diagonal: Vector, additions: Sequence[float]) -> float | None:
+def cholesky_with_least(A: Doubles, diagonal: Vector, additions: Sequence[float], pivot: float = 0.0) -> float | None:
     """Factor A, with this diagonal and the first of the additions to it that makes A positive: which one it was.
 
-    A, symmetric, is overwritten as by `cholesky`; None where no addition helps.
+    Positive means that every squared entry of the factor's diagonal is above `pivot`. A, symmetric, is overwritten as
+    by `cholesky`; None where no addition helps.
     """
     for i, more in enumerate(additions):
         if i:  # the upper triangle still holds A
             rows, columns = np.tril_indices(len(A), -1)
             A[rows, columns] = A[columns, rows]
         np.fill_diagonal(A, diagonal + more)
-        if cholesky(A) == 0 and np.isfinite(np.diag(A)).all():
+        if cholesky(A) == 0 and np.isfinite(least := float(np.diag(A).min(initial=np.inf))) and least**2 > pivot:
             return more
     return None
 

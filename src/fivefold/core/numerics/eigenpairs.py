@@ -173,12 +173,14 @@ def krylov_eigenpairs(
     rng: np.random.RandomState,
     tol: float = 1e-11,
     max_steps: int = 200,
+    report: Callable[[float], bool] | None = None,
 ) -> EigenDecomposition | None:
     """The k largest eigenpairs of a symmetric operator, from products with blocks; None if they do not settle.
 
     Block Lanczos with full orthogonalisation: the space spanned by powers of the operator on a random block grows until
     every residual is below tol times the largest eigenvalue; a space of KRYLOV_BLOCKS blocks starts again from the best
-    vectors in it. A block reads the operator once where single vectors read it as often as there are vectors.
+    vectors in it. A block reads the operator once where single vectors read it as often as there are vectors. After
+    each block `report` gets the largest eigenvalue as it stands; if it answers True, the pairs stay as they are.
     """
     width = min(n, k + KRYLOV_EXTRA)
     V = np.linalg.qr(rng.standard_normal((n, width)))[0]
@@ -190,7 +192,8 @@ def krylov_eigenpairs(
         values, Y = values[::-1][:width], Y[:, ::-1][:, :width]
         vectors, images = V @ Y, image @ Y
         residuals = images - vectors * values
-        if (np.linalg.norm(residuals[:, :k], axis=0) <= tol * np.abs(values).max()).all():
+        settled = (np.linalg.norm(residuals[:, :k], axis=0) <= tol * np.abs(values).max()).all()
+        if (report is not None and report(float(values[0]))) or settled:
             return EigenDecomposition(values[:k], fix_signs(vectors[:, :k].T).T)
         block = image[:, -new.shape[1] :]
         if V.shape[1] + width > min(n, KRYLOV_BLOCKS * width):

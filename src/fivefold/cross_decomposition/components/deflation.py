@@ -39,16 +39,22 @@ class Components:
     x_loadings: Matrix
     y_loadings: Matrix
     found: int
+    exhausted: bool = False  # was nothing left that the tables have in common?
 
 
-def deflated_components(X: Doubles, Y: Doubles, k: int, find: FindPair, *, regression: bool) -> Components:
-    """At most k components; fewer where nothing is left that the tables have in common."""
+def deflated_components(
+    X: Doubles, Y: Doubles, k: int, find: FindPair, report: Callable[[float], bool], *, regression: bool
+) -> Components:
+    """At most k components; fewer where nothing is left that the tables have in common.
+
+    `report` gets the sum of squares of the scores of each component; if it answers True, no other is sought.
+    """
     x_weights, x_loadings = (np.zeros((X.shape[1], k)) for _ in range(2))
     y_weights, y_loadings = (np.zeros((Y.shape[1], k)) for _ in range(2))
     for i in range(k):
         pair = find(X, Y)
         if pair is None:
-            return Components(x_weights, y_weights, x_loadings, y_loadings, i)
+            return Components(x_weights, y_weights, x_loadings, y_loadings, i, exhausted=True)
         w, c = pair
         sign = np.sign(w[np.argmax(np.abs(w))])
         w, c = sign * w, sign * c
@@ -59,6 +65,8 @@ def deflated_components(X: Doubles, Y: Doubles, k: int, find: FindPair, *, regre
         p, q = X.T @ t / (t @ t), Y.T @ u / (u @ u)
         X, Y = X - np.outer(t, p), Y - np.outer(u, q)
         x_weights[:, i], y_weights[:, i], x_loadings[:, i], y_loadings[:, i] = w, c, p, q
+        if report(float(t @ t)):
+            return Components(x_weights, y_weights, x_loadings, y_loadings, i + 1)
     return Components(x_weights, y_weights, x_loadings, y_loadings, k)
 
 

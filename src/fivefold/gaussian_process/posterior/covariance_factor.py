@@ -12,7 +12,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.numerics.cholesky import cholesky_with_least
 from fivefold.core.types import Doubles, Vector
 from fivefold.kernels.base import Objects, count
-from fivefold.kernels.gram import JITTERS, Factor, NotPositiveDefiniteError
+from fivefold.kernels.gram import JITTERS, Factor, NotPositiveDefiniteError, jitters
 
 JITTER_LADDER = (*JITTERS, 1e-4)  # shares of the mean variance
 
@@ -25,7 +25,9 @@ def factor(K: Doubles, noise: float | Vector) -> Factor:
         raise ValueError(
             "the covariance holds NaN or infinity: scale the columns, or keep the kernel's parameters small"
         )
-    jitter = cholesky_with_least(K, diagonal, [share * level for share in JITTER_LADDER])
+    jitter = cholesky_with_least(
+        K, diagonal, jitters(len(K), level, JITTER_LADDER), len(K) * np.finfo(np.float64).eps * level
+    )
     if jitter is None:
         raise NotPositiveDefiniteError(
             f"the covariance is not positive definite, even with {JITTER_LADDER[-1] * level:.1g} added to every "

@@ -130,8 +130,9 @@ def _run(owner: str, objective: Objective, start: Vector, bounds: Matrix, optimi
     options = {"maxfun": MAX_EVALUATIONS}
     found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
     if found.status != 0:
+        why = "no step raised the evidence" if "ABNORMAL" in found.message else found.message
         warn(
-            f"{owner}: the search of the kernel's parameters ended early, after {found.nit} steps: {found.message}. "
+            f"{owner}: the search of the kernel's parameters ended early, after {found.nit} steps: {why}. "
             "Scale the columns, start from other parameters, or take n_restarts_optimizer",
             ConvergenceWarning,
         )

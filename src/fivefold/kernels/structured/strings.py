@@ -218,7 +218,7 @@ class SharedWords(CountKernel):
 
 
 class DeltaKernel(StructuredKernel):
-    """One for equal objects, zero for others; objects are hashable.
+    """One for equal objects, zero for others; objects are hashable, or rows of a table.
 
     Examples
     --------
@@ -230,9 +230,15 @@ class DeltaKernel(StructuredKernel):
 
     def _gram(self, X: Objects, Y: Objects | None) -> Matrix:
         known: dict[Hashable, int] = {}
-        a = numbered(list(X), known)
-        b = a if Y is None else numbered(list(Y), known)
+        a = numbered(_as_hashable(X), known)
+        b = a if Y is None else numbered(_as_hashable(Y), known)
         return (a[:, None] == b).astype(np.float64)
 
     def diag(self, X: Objects) -> Vector:
         return np.ones(len(X))
+
+
+def _as_hashable(X: Objects) -> list[Any]:
+    """The objects; rows of a table as tuples."""
+    table = X.to_numpy() if hasattr(X, "to_numpy") else X
+    return [tuple(row) for row in table.tolist()] if getattr(table, "ndim", 1) == 2 else list(X)

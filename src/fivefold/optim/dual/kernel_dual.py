@@ -35,7 +35,9 @@ from itertools import accumulate
 import numpy as np
 
 from fivefold.core.types import Array, Doubles, Indices, Mask
-from fivefold.optim.dual.smo_loops import GAP, NO_BOUND, VIOLATION, assess
+from fivefold.optim.dual.smo_loops import GAP, NO_BOUND, VIOLATION, assess, find_slopes
+
+EVERY = slice(None)
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,14 @@ class KernelDual:
 
     def slopes(self, b: Doubles, f: Doubles) -> tuple[Doubles, Doubles]:
         """u and l; -inf and inf where a multiplier may not rise or fall."""
-        e = self.tube_width
-        rising, falling = (f, f) if e == 0 else (f - np.where(b >= 0, e, -e), f - np.where(b > 0, e, -e))
-        return np.where(b >= self.high, -np.inf, rising), np.where(b <= self.low, np.inf, falling)
+        u, down = np.empty(self.n), np.empty(self.n)
+        find_slopes(b, f, self.low, self.high, float(self.tube_width), u, down)
+        return u, down
 
-    def is_free(self, b: Doubles) -> Mask:
-        """Which multipliers are inside the box, and not at the kink of the tube?"""
-        inside: Mask = (b > self.low) & (b < self.high)
+    def is_free(self, b: Doubles, chosen: Indices | slice = EVERY) -> Mask:
+        """Which multipliers, all or some, are inside the box, and not at the kink of the tube?"""
+        b = b[chosen]
+        inside: Mask = (b > self.low[chosen]) & (b < self.high[chosen])
         return inside & (b != 0) if self.tube_width > 0 else inside
 
     def offsets(self, b: Doubles, f: Doubles) -> Doubles:

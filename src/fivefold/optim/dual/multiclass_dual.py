@@ -30,6 +30,7 @@ import numpy as np
 from fivefold.core.blas_threads import on_one_blas_thread
 from fivefold.core.types import Codes, Doubles, Indices, Mask
 from fivefold.optim.dual.multiclass_loops import multiclass_steps
+from fivefold.optim.dual.smo import MAX_STEPS, MAX_STEPS_PER_ROW
 
 STEPS_PER_REPORT = 2000
 MAX_FREE = 1500  # multipliers inside their boxes: with more of them the linear system takes longer than the steps
@@ -93,7 +94,9 @@ class MultiClassSolution:
 def minimise_multiclass(
     dual: MultiClassDual, tol: float, max_iter: int, monitor: Monitor | None = None
 ) -> MultiClassSolution:
-    """Minimise until no row violates its conditions by `tol`; -1 as max_iter is no limit."""
+    """Minimise until no row violates its conditions by `tol`; -1 as max_iter is a generous limit."""
+    if max_iter < 0:
+        max_iter = MAX_STEPS + MAX_STEPS_PER_ROW * len(dual.y)
     G = dual.G
     least = max(MIN_DIAGONAL * float(G.diagonal().max(initial=0.0)), np.finfo(np.float64).tiny)
     if (G.diagonal() < least).any():
@@ -109,7 +112,7 @@ def minimise_multiclass(
         if found.gap <= EXACT_GAP * found.value:
             break
         tol, steps = 0.1 * tol, 2 * found.steps + MIN_TIGHTENING_STEPS
-        closer = _descend(dual, found, tol, steps if max_iter < 0 else min(steps, max_iter), monitor)
+        closer = _descend(dual, found, tol, min(steps, max_iter), monitor)
         found = replace(closer, reason="converged") if closer.reason == "max_iter" else closer
     return found
 
@@ -120,12 +123,12 @@ def _descend(
     """Steps on one row after the other until none violates its conditions by `tol`."""
     A, F, steps, reason = start.A.copy(), start.F.copy(), start.steps, "converged"
     while True:
-        most = STEPS_PER_REPORT if max_iter < 0 else min(STEPS_PER_REPORT, max_iter - steps)
+        most = min(STEPS_PER_REPORT, max_iter - steps)
         done, left = multiclass_steps(dual.G, dual.y, dual.s, dual.own_factor, A, F, dual.margin, tol, most)
         steps += int(done)
         if left <= tol:
             break
-        if 0 <= max_iter <= steps:
+        if steps >= max_iter:
             reason = "max_iter"
             break
         if monitor is not None and monitor(float(left)):

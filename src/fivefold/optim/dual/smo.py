@@ -13,20 +13,26 @@ Platt (1998); Joachims (1999); Fan, Chen & Lin (2005); Wen et al. (2018).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Doubles, Indices, Matrix
+from fivefold.core.parallel import scratch
+from fivefold.core.types import Doubles, Indices, Mask, Matrix
 from fivefold.kernels.row_cache import RowSource
 from fivefold.optim.dual.dual_polish import polish_multipliers
 from fivefold.optim.dual.kernel_dual import DualSolution, KernelDual
 from fivefold.optim.dual.smo_loops import CHUNK_COLUMNS, CONVERGED, INDEFINITE, STEPS, pair_steps, single_steps
+from fivefold.optim.dual.working_set_loops import BUCKETS, choose_working_set, code_sides, keep_changes, mark_violations
 
 WORKING_ROWS = 1024  # multipliers of a working set
 EXACT_ROWS = 2000  # up to this many, rows are float64, made at the start if they fit the cache, and polished
 MIN_CACHE = 2**21  # bytes: a matrix of 500 rows, which is made whatever the cache is
 NARROW_TOLERANCE = 1e-4  # smaller tolerances need rows in float64: float32 leaves the objective six digits
+# Steps follow the residuals in float32 to tolerances above this share of the largest: five times what 10,000 roundings
+# of 6e-8, upwards or downwards by chance, add up to
+NARROW_STEPS = 3e-5
 # Steps in a working set end at this share of the violation of all, or of the tolerance: the others would undo more
 BLOCK_VIOLATION, BLOCK_TOLERANCE = 0.1, 0.5
 MIN_CURVATURE = {8: 1e-12, 4: 1e-7}  # along a pair, as a share of the largest entry, by the bytes of an entry
@@ -130,15 +136,18 @@ class _Descent:
         self.made_before = -dual.n if solver.G is not None else solver.cache.made
         self.ridge = dual.diagonal_shift
         self.working = np.empty(0, dtype=np.int64)  # the working set, those that came last at the end
+        n = dual.n if solver.G is None else 0
+        self.rows = np.empty(n, dtype=np.int64)  # scratch of its choice
+        self.sides, self.marks = np.empty(n, dtype=np.uint8), np.empty((2, n), dtype=np.uint8)  # see the loops
         self.f, change = (dual.t.copy(), b) if near is None else (near.f.copy(), b - near.b)
         changed = np.flatnonzero(change)
         if len(changed):
-            self._subtract(changed, change[changed])
+            self._subtract(changed, change[changed], self.dual.is_free(self.b, changed))
 
-    def _subtract(self, changed: Indices, change: Doubles) -> None:
-        """Bring the residuals up to date."""
+    def _subtract(self, changed: Indices, change: Doubles, free: Mask) -> None:
+        """Bring the residuals up to date; rows of free multipliers are kept."""
         if self.solver.G is None:
-            self.solver.cache.subtract(self.f, changed, change, self.dual.is_free(self.b)[changed])
+            self.solver.cache.subtract(self.f, changed, change, free)
         else:
             self.f -= change @ self.solver.G[changed]
         if self.dual.ridge is not None:
@@ -147,16 +156,16 @@ class _Descent:
     def run(self, tol: float, steps: int = NO_STEP_LIMIT) -> str:
         """At most `steps` steps, until the conditions are satisfied to `tol`; returns why it ended."""
         dual, end = self.dual, min(self.steps + steps, self.limit)
+        code_sides(self.b, dual.low, dual.high, self.sides)
         reported = self.steps
         while True:
-            u, down = dual.slopes(self.b, self.f)
-            violation = dual.violation(self.b, self.f)
+            violation = self._mark_violations(tol)
             if violation < tol:
                 return "converged"
             if self.steps >= end:
                 return "max_iter" if self.steps >= self.limit else "converged"
             before = self.steps
-            self._solve_block(u, down, max(BLOCK_TOLERANCE * tol, BLOCK_VIOLATION * violation), end)
+            self._solve_block(max(BLOCK_TOLERANCE * tol, BLOCK_VIOLATION * violation), end)
             if self.steps == before:
                 return "converged"  # rounding leaves nothing to gain
             if self._diverges():
@@ -166,54 +175,49 @@ class _Descent:
                 if (reason := self._report()) != "paused":
                     return reason
 
-    def _solve_block(self, u: Doubles, down: Doubles, tol: float, end: int) -> None:
+    def _solve_block(self, tol: float, end: int) -> None:
         """One round: choose a working set, take steps in it, and bring the residuals up to date."""
-        dual = self.dual
-        chosen = np.sort(self._choose(u, down))
-        K = self.solver.source.matrix(chosen)
-        b, f = self.b[chosen], self.f[chosen]
-        ends = np.searchsorted(chosen, dual.group_ends)
-        self._take_steps(K, chosen, b, f, ends, tol, end - self.steps)
-        moved = np.flatnonzero(b != self.b[chosen])
-        changed, change = chosen[moved], (b - self.b[chosen])[moved]
-        self.b[chosen] = b
-        self._subtract(changed, change)
+        dual, tube_width, size = self.dual, float(self.dual.tube_width), WORKING_ROWS
+        order, parts, ends = np.empty(size, dtype=np.int64), np.empty((5, size)), np.empty_like(dual.group_ends)
+        m = choose_working_set(
+            self.b, self.f, dual.low, dual.high, self.ridge, self.sides, tube_width, dual.group_ends, self.working,
+            self.marks, order, self.rows, parts, ends, np.empty((2, BUCKETS), np.int64), scratch("violations", dual.n),
+        )  # fmt: skip
+        self.working, chosen = order[:m], self.rows[:m]
+        self._take_steps(self.solver.source.matrix(chosen), list(parts[:, :m]), ends, tol, end - self.steps)
+        changed, change, free = np.empty(m, dtype=np.int64), np.empty(m), np.empty(m, dtype=bool)
+        count = keep_changes(parts, chosen, tube_width, self.b, self.sides, changed, change, free)
+        self._subtract(changed[:count], change[:count], free[:count])
 
-    def _choose(self, u: Doubles, down: Doubles) -> Indices:
-        """The working set: half of the last one, free multipliers first, and those that violate most in each group."""
-        dual = self.dual
-        free = dual.is_free(self.b)[self.working]
-        kept = np.concatenate([self.working[~free], self.working[free]])[-WORKING_ROWS // 2 :]
-        known = np.zeros(dual.n, dtype=bool)
-        known[kept] = True
-        room = (WORKING_ROWS - len(kept)) // (2 * len(dual.group_ends))
-        parts = [kept]
-        for g in dual.group_slices:
-            top, bottom = (float(u[g].max()), float(down[g].min())) if dual.equality else (0.0, 0.0)
-            risers = _largest(np.where(known[g], -np.inf, u[g]), room, bottom) + g.start
-            known[risers] = True
-            fallers = _largest(np.where(known[g], -np.inf, -down[g]), room, -top) + g.start
-            known[fallers] = True
-            parts += [risers, fallers]
-        self.working = np.concatenate(parts)
-        return self.working
+    def _mark_violations(self, tol: float) -> float:
+        """The largest violation; where it is not below `tol`, those of all are marked for the choice of a set."""
+        dual, extremes = self.dual, np.empty((2, len(self.dual.group_ends)))
+        scales = float(dual.tube_width), dual.group_ends, dual.equality, tol
+        return float(mark_violations(self.f, self.sides, *scales, extremes, self.marks))
 
-    def _take_steps(
-        self, K: Matrix, chosen: Indices | slice, b: Doubles, f: Doubles, ends: Indices, tol: float, limit: int
-    ) -> int:
-        """Steps among the chosen multipliers, whose block is K; b and f change in place."""
-        dual, counters = self.dual, np.zeros(2, dtype=np.int64)
-        low, high, ridge = dual.low[chosen], dual.high[chosen], self.ridge[chosen]
-        rest = counters, float(dual.tube_width), self.solver.least, float(tol), limit
-        if dual.equality:
+    def _take_steps(self, K: Matrix, parts: Sequence[Doubles], ends: Indices, tol: float, limit: int) -> int:
+        """Steps among multipliers with block K; `parts` are their b, f, bounds and ridge.
+
+        b changes in place, f too where steps are float64.
+        """
+        counters = np.zeros(2, dtype=np.int64)
+        b, f, low, high, ridge = parts
+        rest = counters, float(self.dual.tube_width), self.solver.least, float(tol), limit
+        if self.dual.equality:
             starts, group_starts = _chunks(ends)
-            shifts, extremes = np.empty((3, len(b))), np.empty((2, len(starts) - 1))
+            f = f.astype(self._step_type(K, f, tol), copy=False)
+            shifts, extremes = np.empty((3, len(b)), f.dtype), np.empty((2, len(starts) - 1), f.dtype)
             status = pair_steps(K, low, high, ridge, b, f, *shifts, starts, group_starts, *extremes, *rest)
         else:
             status = single_steps(K, low, high, ridge, b, f, *rest)
         self.steps += int(counters[STEPS])
         self.indefinite = self.indefinite or bool(counters[INDEFINITE])
         return int(status)
+
+    def _step_type(self, K: Matrix, f: Doubles, tol: float) -> np.dtype[Any]:
+        """The type in which steps follow the residuals; those of all multipliers are brought up to date in float64."""
+        narrow = K.dtype == np.float32 and NARROW_STEPS * float(np.abs(f).max()) < tol
+        return np.dtype(np.float32 if narrow else np.float64)
 
     def _diverges(self) -> bool:
         """Do the convex hulls that b puts weights on touch? Their distance is twice the margin, at least."""
@@ -250,9 +254,10 @@ class _WholeDescent(_Descent):
 
     def run(self, tol: float, steps: int = NO_STEP_LIMIT) -> str:
         dual, end, G = self.dual, min(self.steps + steps, self.limit), self.solver.G
+        parts = self.b, self.f, dual.low, dual.high, self.ridge
         while G is not None:
             limit = min(end - self.steps, MONITOR_STEPS) if dual.may_diverge else end - self.steps
-            status = self._take_steps(G, slice(None), self.b, self.f, dual.group_ends, tol, limit)
+            status = self._take_steps(G, parts, dual.group_ends, tol, limit)
             if status == CONVERGED or self.steps >= end:
                 return "max_iter" if status != CONVERGED and self.steps >= self.limit else "converged"
             if self._diverges():
@@ -268,11 +273,3 @@ def _chunks(ends: Indices) -> tuple[Indices, Indices]:
         group_starts.append(len(starts) - 1)
         at = end
     return np.array(starts), np.array(group_starts)
-
-
-def _largest(values: Doubles, count: int, above: float) -> Indices:
-    """Where the largest `count` values are, among those larger than `above`."""
-    found = np.flatnonzero(values > above)
-    if len(found) > count:
-        found = found[np.argpartition(-values[found], count)[:count]] if count else found[:0]
-    return found

@@ -5,8 +5,7 @@ What they learn is a sum of kernels at some rows of fit (`expansion`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from itertools import pairwise
 from numbers import Real
@@ -18,13 +17,12 @@ from sklearn.callback import with_callbacks
 
 from fivefold.core._sklearn import Tags
 from fivefold.core.admission.sparse import configured_csr
-from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import Estimator, learned, not_fitted_error
 from fivefold.core.estimators.params import Index, Range
 from fivefold.core.storage.memory_limits import refuse_square
 from fivefold.core.types import Doubles, Indices, Matrix, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.svm.support.expansion import KernelChoice, KernelSum
-from fivefold.svm.support.training import TrainingRows, count_objects, take_objects
+from fivefold.svm.support.training import TrainingRows, count_objects, dense_if_small, take_objects
 
 KernelName = Literal["linear", "poly", "rbf", "sigmoid", "precomputed"] | Callable[..., Any]
 Gamma = Literal["scale", "auto"] | Annotated[float, Range(0, open_high=True)]
@@ -180,26 +178,6 @@ class SupervisedKernelEstimator(KernelEstimator):
         return fitted
 
 
-@contextmanager
-def value_steps(estimator: Estimator, name: str, count: int, X: Table) -> Iterator[Callable[[float], bool]]:
-    """`fit_steps` that report a value alone; True ends the fit, also after Ctrl-C, which a warning tells of."""
-    done, interrupted = 0, False
-    with fit_steps(estimator, name, count, X) as monitor:
-
-        def report(value: float) -> bool:
-            nonlocal done, interrupted
-            done += 1
-            try:
-                return bool(monitor(None, value)) or interrupted
-            except KeyboardInterrupt:
-                interrupted = True
-                return True
-
-        yield report
-    if interrupted:
-        warn_kept_best(estimator, done, name)
-
-
 def whole_gram(training: TrainingRows, owner: str, arrays: float, cure: str) -> Doubles:
     """The Gram matrix of all rows in float64, refused in words where memory does not hold this many of its size."""
     n = training.n
@@ -239,6 +217,7 @@ def kernel_width(gamma: Any, X: Table, w: Weights | None) -> float:
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
+    X = dense_if_small(X)
     if issparse(X):
         squares, sums = X.multiply(X).mean(axis=1), X.mean(axis=1)
         mean = np.average(np.ravel(sums), weights=w)

@@ -14,6 +14,8 @@ from fivefold.optim.dual.smo import EXACT_ROWS, row_type
 from fivefold.svm.support.expansion import KernelChoice
 
 SYMMETRY = 1e-6  # difference of two entries of a given matrix that should be equal, as a share of the largest
+# Entries of a sparse table that is made dense: where several solutions are best, both kinds of table give the same one
+DENSE_ENTRIES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class TrainingRows:
             objects = self.objects if rows is None else take_objects(self.objects, rows)
             return FunctionRows(self.kernel.matrix, objects, take_objects, size, row_type(size, self.tol))
         X = self.X if rows is None else self.X[rows]
+        X = dense_if_small(X)
         made = SparseRows if issparse(X) else VectorRows
         return made.of(self.kernel.rule, X, row_type(size, self.tol))
 
@@ -70,6 +73,11 @@ class TrainingRows:
         if self.gram is not None or self.n > EXACT_ROWS:
             return self
         return replace(self, gram=self.source().matrix())
+
+
+def dense_if_small(X: Table) -> Table:
+    """A small sparse table as a dense one; others as they are."""
+    return X.toarray() if issparse(X) and X.shape[0] <= EXACT_ROWS and np.prod(X.shape) <= DENSE_ENTRIES else X
 
 
 def take_objects(objects: Any, chosen: Indices) -> Any:
