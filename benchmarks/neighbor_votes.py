@@ -82,6 +82,7 @@ CASES = (
         same_predictions(),
         2,
         "20 neighbours",
+        beside="scikit-learn",
     ),
     Case(
         "LocalOutlierFactor fit_predict few columns",
@@ -91,6 +92,7 @@ CASES = (
         same_predictions(),
         2,
         "20 neighbours",
+        beside="scikit-learn",
     ),
     Case("NearestCentroid fit", groups, 100_000, CENTROID(fit), same("centroids_", "deviations_"), 2),
     Case("NearestCentroid predict", groups, 100_000, CENTROID(predict), same_predictions(), 2),

@@ -14,6 +14,7 @@ from benchmarks.harness import Case, beside_sklearn, data, drop_in, same_output
 GAUSSIAN = partial(data.linear, d=16)  # round: the worst case of boxes
 CLUSTERS = partial(data.blobs, d=16, K=200, spread=3.0)
 POINTS = partial(data.uniform, d=3)
+ROWS = partial(data.uniform, d=4)
 
 
 def asked(maker, count):
@@ -42,8 +43,14 @@ def within(estimator, table):
     return call
 
 
+def graph_within(estimator, table):
+    """Time a fit and a graph of the rows within a radius; what is compared are its sums by query."""
+    return lambda: estimator.fit(table.X).radius_neighbors_graph(table.y, mode="distance").sum(axis=1)
+
+
 SEARCH = partial(drop_in, "neighbors.NearestNeighbors", nearest, n_neighbors=10)
 RADIUS = partial(beside_sklearn, "neighbors.NearestNeighbors", within)
+GRAPH = partial(beside_sklearn, "neighbors.NearestNeighbors", graph_within)
 SAME = same_output(rtol=1e-6)
 
 CASES = (
@@ -54,4 +61,7 @@ CASES = (
     Case("neighbours by city blocks", asked(CLUSTERS, 500), 50_000, SEARCH(metric="manhattan"), SAME, 1, "500 queries"),
     Case("rows within a radius", asked(CLUSTERS, 5000), 100_000, RADIUS(radius=3.0), SAME, 2, "5,000 queries"),
     Case("points within a radius", asked(POINTS, 50_000), 300_000, RADIUS(radius=0.02), SAME, 2, "50,000 queries"),
+    Case("points within a wide radius", asked(POINTS, 5000), 50_000, RADIUS(radius=0.2), SAME, 2, "5,000 queries"),
+    Case("graph of points within a wide radius", asked(POINTS, 5000), 50_000, GRAPH(radius=0.2), SAME, 2),
+    Case("rows within a radius, small table", asked(ROWS, 150), 150, RADIUS(radius=1.0), SAME, 1, "4 columns"),
 )

@@ -47,7 +47,7 @@ def kernel_regression(table):
         from statsmodels.nonparametric.kernel_regression import KernelReg
     except ImportError:
         raise Absent("statsmodels") from None
-    model = KernelReg(table.y, table.X, "ccc", reg_type="lc", bw=[0.4] * 3)
+    model = KernelReg(table.y, table.X, "ccc", reg_type="lc", bw=[0.4] * 3, rng=0)
     return lambda: model.fit(table.X)[0]
 
 

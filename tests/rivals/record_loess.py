@@ -26,7 +26,7 @@ def main():
             found["xvals"][name] = lowess(y, x, xvals=query_places(), **settings).tolist()
     X, y = curve_of_two()
     for kind in ("lc", "ll"):  # local constant, local line
-        model = KernelReg(y, X, "cc", reg_type=kind, bw=[0.4, 0.4])
+        model = KernelReg(y, X, "cc", reg_type=kind, bw=[0.4, 0.4], rng=0)
         found["kernel"][kind] = model.fit(X[:20])[0].tolist()
     PATH.write_text(json.dumps(found, indent=1))
 

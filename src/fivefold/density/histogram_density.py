@@ -148,6 +148,14 @@ class HistogramDensity(RowDensity):
                 f"HistogramDensity: {X.shape[1]} columns make {count:.3g} bins for {w.sum():g} rows, most empty: "
                 "their number grows exponentially with that of the columns. Use fewer bins or columns, or KernelDensity"
             )
+        for choose in (np.min, np.max):
+            with np.errstate(over="ignore", under="ignore"):
+                volume = np.prod([choose(np.diff(ends)) for ends in edges])
+            if not 0 < volume < np.inf:
+                raise ValueError(
+                    f"HistogramDensity: the volume of a bin of {X.shape[1]} columns is {volume:g} in floating point: "
+                    f"{'multiply' if volume == 0 else 'divide'} the columns by a large number"
+                )
         self.model_ = OccupiedBins.of(X, w, edges)
 
     def _edges(self, x: Vector, w: Weights, j: int, d: int) -> Doubles:
@@ -239,7 +247,9 @@ def fixed_edges(x: Vector, width: float, origin: float, column: int) -> Doubles:
         raise ValueError(
             f"HistogramDensity: width {width:g} makes {last - first:.3g} bins in column {column}: give a larger one"
         )
-    return origin + width * np.arange(first, last + 1)
+    edges = np.asarray(origin + width * np.arange(first, last + 1))
+    edges[0] = min(edges[0], x.min())  # on the edge, but for rounding
+    return edges
 
 
 def given_edges(bins: Sequence[Any], x: Vector, w: Weights, j: int, d: int) -> Doubles:

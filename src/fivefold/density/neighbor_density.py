@@ -79,3 +79,9 @@ def check_neighbors(estimator: object, k: int, X: Table, w: Weights) -> None:
             f"{name}: all rows are equal (n_samples={len(X)}, or 1 sample repeated): no distance is positive, and no "
             "density can be told"
         )
+    widest = float(np.abs(X - X[0]).max())
+    if widest * widest == 0:
+        raise ValueError(
+            f"{name}: no two rows differ by more than {2 * widest:.3g} in a column, and the squares of such distances "
+            "are zero in floating point: multiply the columns by a large number"
+        )

@@ -136,7 +136,7 @@ class BinaryTree:
     ) -> Any:
         """Numbers of the rows within a distance r, one array per query; with `return_distance` their distances too.
 
-        r is one number, or one for each query. `count_only`: how many there are. Rows are always sorted by distance.
+        r is one number, or one for each query. `count_only`: how many there are. `sort_results`: nearest first.
         """
         if count_only and return_distance:
             raise ValueError("count_only and return_distance cannot both be true")
@@ -146,15 +146,15 @@ class BinaryTree:
         radii = np.broadcast_to(np.asarray(r, dtype=np.float64), shape).reshape(-1)
         if count_only:
             return self._count(Q, radii).reshape(shape)
-        found = self._within(Q, radii)
+        found = self._within(Q, radii, sort_results)
         rows = found.by_query(found.rows).reshape(shape)
         return (rows, found.by_query(found.distances).reshape(shape)) if return_distance else rows
 
-    def _within(self, Q: Matrix, radii: Doubles) -> Neighborhoods:
+    def _within(self, Q: Matrix, radii: Doubles, sort: bool = False) -> Neighborhoods:
         if self._measure is None:
             return self._index.query_radius(Q, radii[0]) if len(set(radii)) == 1 else self._each_radius(Q, radii)
         own = np.full(len(Q), -1, np.int64)
-        ends, rows, values = self._search.within(self._measure.rows(Q, True), own, self._limits(radii))
+        ends, rows, values = self._search.within(self._measure.rows(Q, True), own, self._limits(radii), sort)
         return Neighborhoods(ends, rows, self._measure.distances(values))
 
     def _each_radius(self, Q: Matrix, radii: Doubles) -> Neighborhoods:

@@ -19,7 +19,7 @@ import numpy as np
 
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.registry import Card, SearchRange
-from fivefold.core.types import Array, Doubles, Labels, Mask, Table, Target, UserTable, UserWeights, Weights
+from fivefold.core.types import Array, Doubles, Labels, Mask, Matrix, Table, Target, UserTable, UserWeights, Weights
 from fivefold.kernels.base import count
 from fivefold.neighbors.shared.base import FittedRows, Radius
 from fivefold.neighbors.shared.neighbor_queries import RadiusQueries
@@ -43,7 +43,7 @@ class RadiusVoter(Voter, RadiusQueries):
     radius: Radius = 1.0
 
     def _votes(self, X: Table | None) -> Iterator[Votes]:
-        """Blocks are as large as the neighbourhoods found so far allow."""
+        """Lists of voters, nearest first. Blocks are as large as the neighbourhoods found so far allow."""
         fitted: FittedRows = self.model_
         m, lo = fitted.size if X is None else count(X), 0
         step = m if X is None else max(1, MAX_BLOCK_VOTES // fitted.size)
@@ -55,6 +55,17 @@ class RadiusVoter(Voter, RadiusQueries):
             step = max(1, MAX_BLOCK_VOTES // (1 + 2 * int(np.diff(found.indptr).mean())))
             shares = None if fitted.counts is None else fitted.counts[found.rows]
             yield self._weighted(found.indptr, found.rows, found.distances, width, shares)
+
+    def _sums_in_search(self, X: Table | None, sizes: list[int] | None = None) -> Doubles | None:
+        """Sums that the search makes without lists of voters; None where votes are another function of distances.
+
+        They are added in an order that the rows of fit decide on, whatever is asked beside or was asked before.
+        """
+        plain = not callable(self.weights) and self.weights in (None, "uniform", "distance")
+        if not plain or not self.radius < np.inf:
+            return None
+        fitted: FittedRows = self.model_
+        return fitted.radius_votes(X, self.radius, self.weights == "distance", sizes)
 
 
 class RadiusNeighborsClassifier(RadiusVoter, NeighborClassifier, keywords=KEYWORDS.format("outlier_label")):
@@ -130,6 +141,11 @@ class RadiusNeighborsClassifier(RadiusVoter, NeighborClassifier, keywords=KEYWOR
                 raise TypeError(f"{name}: outlier_label {label!r} is of another type than the classes {classes!r}")
         return labels
 
+    def _class_votes(self, X: Table | None, sizes: list[int]) -> list[Matrix]:
+        if (found := self._sums_in_search(X, sizes)) is None:
+            return super()._class_votes(X, sizes)
+        return np.split(found, np.cumsum(sizes)[:-1], axis=1)
+
     def _scores(self, X: Table | None) -> Any:
         shares = super()._scores(X)
         found = shares if self.outputs_2d_ else [shares]
@@ -204,12 +220,17 @@ class RadiusNeighborsRegressor(RadiusVoter, NeighborRegressor, keywords=KEYWORDS
         growth=2.0,
     )
 
-    def _means(self, votes: Votes, y: Array) -> Doubles:
-        empty: Mask = np.diff(votes.indptr) == 0
+    def _vote_sums(self, X: Table | None) -> tuple[Doubles, Doubles]:
+        if (found := self._sums_in_search(X)) is None:
+            return super()._vote_sums(X)
+        return found[:, 0], found[:, 1] if not self.outputs_2d_ else found[:, 1:]
+
+    def _means(self, total: Doubles, sums: Doubles) -> Doubles:
+        empty: Mask = total <= 0  # a neighbour's vote is never zero
         if empty.any():
             warn(
                 f"{type(self).__name__}: {int(empty.sum())} samples have no neighbors within radius {self.radius:g}; "
                 "they are predicted as NaN. Take a larger radius"
             )
         with np.errstate(invalid="ignore"):
-            return super()._means(votes, y)
+            return super()._means(total, sums)

@@ -266,8 +266,7 @@ def lowess(
     known = np.isfinite(queries) if xvals is not None else kept
     model = Loess(frac, it, delta).fit(x[kept, None], y[kept])
     if return_sorted and xvals is None:
-        order = np.argsort(x[kept], kind="stable")
-        return np.column_stack([x[kept][order], model.fitted_values()[order]])
+        return np.column_stack([np.sort(x[kept]), model.model_.smoother.values_of_rows()])  # rows of the fit are sorted
     out = np.full(len(queries), np.nan)
     out[known] = model.fitted_values() if xvals is None else model.predict(queries[known, None])
     return out

@@ -27,6 +27,7 @@ from fivefold.spatial.row_loops import (
 DIRECTION_SEED = 20_07  # seed of the direction along which rows are put in order
 # numbers in a block at most, so that it stays in the cache; about as many in a part of long rows
 MAX_BLOCK_NUMBERS = 2**17
+MAX_COMPARED_NUMBERS = 2**14  # in a table that is compared with a row as it is: faster than by its keys
 KEY_ROUNDING = 1e-13  # keys that differ by no more than this share of the largest are those of equal rows
 KEY_TOLERANCE = 1e-9  # keys further apart than this share belong to rows that differ: others are compared in full
 
@@ -97,16 +98,20 @@ class Points(WeightedPoints):
         X = np.ascontiguousarray(X)
         n, d = X.shape
         pilot = X[:BLOCK_ROWS].sum(axis=0, dtype=np.float64) / min(n, BLOCK_ROWS)
+        total = w.sum()
 
         def part(lo: int, hi: int) -> tuple[Vector, float]:
             first = np.zeros(d)
             return first, float(sums_about(X, w, pilot, lo, hi, first))
 
-        firsts, seconds = zip(*map_parts(part, n, rows=rows_per_part(d)), strict=True)
-        total = w.sum()
-        shift = (firsts[0] if len(firsts) == 1 else np.sum(firsts, axis=0)) / total
+        if n <= BLOCK_ROWS:  # one part, and next to no work
+            first, second = part(0, n)
+        else:
+            firsts, seconds = zip(*map_parts(part, n, rows=rows_per_part(d)), strict=True)
+            first, second = firsts[0] if len(firsts) == 1 else np.sum(firsts, axis=0), sum(seconds)
+        shift = first / total
         mean = pilot + shift
-        return cls(X, DenseRows(X, mean), w, mean, max(float(sum(seconds) - total * (shift @ shift)), 0.0))
+        return cls(X, DenseRows(X, mean), w, mean, max(float(second - total * (shift @ shift)), 0.0))
 
     @classmethod
     def _sparse(cls, X: Table, w: Weights) -> Points:
@@ -126,11 +131,14 @@ class Points(WeightedPoints):
         if isinstance(self.rows, SparseRows):
             return np.asarray(self.table @ direction).ravel()
         out = np.empty(self.n)
-        map_parts(
-            lambda lo, hi: project_rows(self.table, self.origin, direction, lo, hi, out),
-            self.n,
-            rows=rows_per_part(self.width),
-        )
+
+        def part(lo: int, hi: int) -> None:
+            project_rows(self.table, self.origin, direction, lo, hi, out)
+
+        if self.n <= BLOCK_ROWS:  # one part, and next to no work
+            part(0, self.n)
+        else:
+            map_parts(part, self.n, rows=rows_per_part(self.width))
         return out
 
     @cached_property
@@ -146,6 +154,8 @@ class Points(WeightedPoints):
 
     def equal_rows(self, row: int, among: Indices | None = None) -> Indices:
         """The rows, of all or `among` some, with the same values as this one."""
+        if among is None and isinstance(self.rows, DenseRows) and self.table.size <= MAX_COMPARED_NUMBERS:
+            return np.flatnonzero((self.table == self.table[row]).all(axis=1))
         if among is None:
             gap = np.abs(self.keys - self.keys[row])
             among = np.flatnonzero(gap <= KEY_TOLERANCE * (gap.max() + abs(self.keys[row])))

@@ -36,7 +36,7 @@ class WeightedNeighbors:
 
         Without Q: of each row, of which one copy is left out. Groups of the rows are `codes` (n,), one by default.
         Exactly k are counted at that distance, of rows as near as the last one by their order; where the distance of
-        the k-th is zero, all are counted up to the first that is not.
+        the k-th is zero, all are counted up to the first that is not, and one copy of it.
         """
         n = len(self.points)
         m = n if Q is None else len(Q)
@@ -48,8 +48,8 @@ class WeightedNeighbors:
             distances, rows = self.index.query(queries, most)
             distances = np.asarray(distances, dtype=np.float64)
             w = self.weights[rows].astype(np.float64)
-            if Q is None:
-                w[rows == left[:, None]] -= np.minimum(self.weights[left], 1.0)
+            if Q is None:  # a row with many copies may not be among its own neighbours: then all are at distance zero
+                w -= (rows == left[:, None]) * np.minimum(self.weights[left], 1.0)[:, None]
             sums = np.cumsum(w, axis=1)
             reached = (sums >= k * (1 - 1e-12)) & (distances > 0)
             found = reached.any(axis=1) | (most == n)
@@ -58,7 +58,8 @@ class WeightedNeighbors:
             radius[left] = distances[here, last]
             part = np.where(np.arange(most) <= last[:, None], w, 0.0)
             before = sums[here, last] - w[here, last]
-            part[here, last] -= np.where(before < k, np.maximum(sums[here, last] - k, 0.0), 0.0)
+            # of the last row what makes k, and one copy where k are at distance zero
+            part[here, last] -= np.maximum(np.where(before < k, sums[here, last] - k, w[here, last] - 1.0), 0.0)
             cells = here[:, None] * K + groups[rows]
             mass[left] = np.bincount(cells.ravel(), weights=part.ravel(), minlength=len(left) * K).reshape(-1, K)
             left, most = left[~found], min(2 * most, n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -28,6 +28,7 @@ from fivefold.neighbors.shared.metric_parameters import (
 )
 from fivefold.neighbors.shared.neighbor_graphs import NeighborGraph, kept_neighbors, refuse_format
 from fivefold.spatial.search import Neighborhoods, NeighborIndex
+from fivefold.spatial.search.row_votes import RowVotes
 
 SPARSE_METRICS = ("euclidean", "l2", "sqeuclidean", "cosine", "precomputed")  # sparse rows are made dense for others
 TREES = ("KDTree", "BallTree")  # of any library; their rows are taken
@@ -126,13 +127,30 @@ class FittedRows:
         D, rows = self.searched(X).query(self.queries(X), k)
         return D.astype(self.dtype, copy=False), rows
 
-    def within(self, X: Table | None, radius: float | Vector) -> Neighborhoods:
+    def within(self, X: Table | None, radius: float | Vector, *, sort: bool = True) -> Neighborhoods:
         """The rows within a distance, or one per query, of each query, numbered as `nearest` does."""
         each = np.ndim(radius) > 0  # one per query
-        found = self.searched(X).query_radius(self.queries(X), float(np.max(radius, initial=0.0)))
+        found = self.searched(X).query_radius(self.queries(X), float(np.max(radius, initial=0.0)), sort=sort)
         if each:
             found = kept_neighbors(found, found.distances <= np.repeat(np.ravel(radius), np.diff(found.indptr)))
         return found._replace(distances=found.distances.astype(self.dtype, copy=False))
+
+    def radius_votes(
+        self, X: Table | None, radius: float, by_distance: bool, sizes: Sequence[int] | None = None
+    ) -> Doubles | None:
+        """Sums of the votes of the rows within a distance of each query; None where a given graph is searched.
+
+        By class, for columns of y with so many classes each, side by side; or, without `sizes`, the sum of the votes
+        and those of votes times each target.
+        """
+        index = self.searched(X)
+        if not isinstance(index, NeighborIndex):
+            return None
+        if "votes" not in vars(self):  # made once: the target does not change
+            y = np.asarray(self.target)
+            made = RowVotes.of_targets(y, self.counts) if sizes is None else RowVotes.of_classes(y, sizes, self.counts)
+            vars(self)["votes"] = made
+        return index.radius_votes(self.queries(X), radius, vars(self)["votes"], by_distance=by_distance)
 
     def numbered(self, rows: Indices) -> Indices:
         """Numbers in the table of fit."""

@@ -38,8 +38,8 @@ class NeighborGraph:
         chosen = found.indptr[:-1, None] + np.arange(k)
         return found.distances[chosen], found.rows[chosen]
 
-    def query_radius(self, Q: Sparse | None, radius: float) -> Neighborhoods:
-        """Those within a distance."""
+    def query_radius(self, Q: Sparse | None, radius: float, *, sort: bool = True) -> Neighborhoods:
+        """Those within a distance, always nearest first."""
         found = self._neighborhoods(Q)
         return kept_neighbors(found, found.distances <= radius)
 

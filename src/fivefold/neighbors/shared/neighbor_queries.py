@@ -68,12 +68,12 @@ class RadiusQueries(NeighborEstimator):
     ) -> Any:
         """Distances and numbers of the rows of fit within the radius: an array of one array per query each.
 
-        Nearest first, whether `sort_results` asks for it or not. Without X neighbours of the rows of fit, none of which
-        is its own.
+        Nearest first, of equally near ones the first, if `sort_results` asks for it; else in an order that the
+        rows of fit decide on, which takes less time. Without X neighbours of the rows of fit, none of which is its own.
         """
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        found = self._within(self._fitted_or_admitted(X), radius)
+        found = self._within(self._fitted_or_admitted(X), radius, sort_results)
         rows = as_object_arrays(found, found.rows)
         return (as_object_arrays(found, found.distances), rows) if return_distance else rows
 
@@ -84,19 +84,22 @@ class RadiusQueries(NeighborEstimator):
         mode: GraphMode = "connectivity",
         sort_results: bool = False,
     ) -> Sparse:
-        """The neighbours as a sparse matrix (m, rows of fit), of ones or of distances."""
-        check_mode(self, mode)
-        return self._radius_graph(self._fitted_or_admitted(X), radius, mode)
+        """The neighbours as a sparse matrix (m, rows of fit), of ones or of distances.
 
-    def _radius_graph(self, Q: Table | None, radius: float | None, mode: GraphMode) -> Sparse:
+        Entries of a row are stored nearest first if `sort_results` asks for it, else in any order.
+        """
+        check_mode(self, mode)
+        return self._radius_graph(self._fitted_or_admitted(X), radius, mode, sort_results)
+
+    def _radius_graph(self, Q: Table | None, radius: float | None, mode: GraphMode, sort: bool = True) -> Sparse:
         """The graph of admitted rows."""
-        found = self._within(Q, radius)
+        found = self._within(Q, radius, sort)
         return as_graph(found, entries(found, mode), self.model_.n)
 
-    def _within(self, Q: Table | None, radius: float | None) -> Neighborhoods:
+    def _within(self, Q: Table | None, radius: float | None, sort: bool = True) -> Neighborhoods:
         """Admitted rows' neighbours, by their numbers in the table of fit."""
         fitted: FittedRows = self.model_
-        found = fitted.within(Q, vars(self)["radius"] if radius is None else radius)
+        found = fitted.within(Q, vars(self)["radius"] if radius is None else radius, sort=sort)
         return found._replace(rows=fitted.numbered(found.rows))
 
 

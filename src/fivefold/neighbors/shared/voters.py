@@ -118,14 +118,20 @@ class NeighborClassifier(Voter, Classifier):
 
     def _scores(self, X: Table | None) -> Any:
         """Shares of the votes, or a list of them."""
-        codes, several = self.model_.target, self.outputs_2d_
-        columns, labels = (codes.T, self.classes_) if several else ([codes], [self.classes_])
-        found: list[list[Matrix]] = [[] for _ in labels]
+        labels = self.classes_ if self.outputs_2d_ else [self.classes_]
+        found = self._class_votes(X, [len(classes) for classes in labels])
+        made = [self._shares(votes).astype(self.model_.dtype, copy=False) for votes in found]
+        return made if self.outputs_2d_ else made[0]
+
+    def _class_votes(self, X: Table | None, sizes: list[int]) -> list[Matrix]:
+        """Votes by class (m, K) of each column of y, which have so many classes."""
+        codes = self.model_.target
+        columns = codes.T if self.outputs_2d_ else [codes]
+        found: list[list[Matrix]] = [[] for _ in sizes]
         for votes in self._votes(X):
-            for own, column, classes in zip(found, columns, labels, strict=True):
-                own.append(self._shares(votes.class_votes(column, len(classes))))
-        made = [np.concatenate(parts).astype(self.model_.dtype, copy=False) for parts in found]
-        return made if several else made[0]
+            for own, column, K in zip(found, columns, sizes, strict=True):
+                own.append(votes.class_votes(column, K))
+        return [np.concatenate(parts) for parts in found]
 
     def _shares(self, votes: Matrix) -> Matrix:
         """Votes (m, K) as shares; zero where there are none."""
@@ -149,10 +155,14 @@ class NeighborRegressor(Voter, Regressor):
 
     def predict(self, X: UserTable) -> Array:
         """The mean target of the neighbours; without X (None) of the rows of fit, each by the others."""
-        Q, fitted = self._admit(X), self.model_
-        found = [self._means(votes, fitted.target) for votes in self._votes(Q)]
-        return np.concatenate(found).astype(fitted.dtype, copy=False)
+        total, sums = self._vote_sums(self._admit(X))
+        return self._means(total, sums).astype(self.model_.dtype, copy=False)
 
-    def _means(self, votes: Votes, y: Array) -> Doubles:
-        sums, total = votes.sums(y), votes.totals()
-        return sums / (total if y.ndim == 1 else total[:, None])
+    def _vote_sums(self, X: Table | None) -> tuple[Doubles, Doubles]:
+        """Sums of votes (m,), and of votes times targets (m,) or (m, outputs)."""
+        found = [(votes.totals(), votes.sums(self.model_.target)) for votes in self._votes(X)]
+        total, sums = zip(*found, strict=True)
+        return np.concatenate(total), np.concatenate(sums)
+
+    def _means(self, total: Doubles, sums: Doubles) -> Doubles:
+        return sums / (total if sums.ndim == 1 else total[:, None])

@@ -259,7 +259,7 @@ class LocalRegression:
             return self._listed(self._squares(Z))
         index = NeighborIndex(self.rows) if index is None else index
         if not self.neighbors:
-            found = index.query_radius(Z, self.width)
+            found = index.query_radius(Z, self.width, sort=False)
             return Windows(found.indptr, found.rows, np.square(found.distances), np.full(len(Z), self.width))
         n, total = len(self.w), self.total
         if self.neighbors >= total or self.w.min() < 1.0:  # rows that weigh less than one: their number is not known

@@ -41,11 +41,12 @@ class VectorMetric:
         Z = X if self.coordinates is None else self.coordinates(X, queries)
         return np.ascontiguousarray(Z, dtype=np.float64)
 
-    def distances(self, reduced: Array) -> Array:
-        """Distances from what the rule computes; NaN where there is none."""
+    def distances(self, reduced: Array, in_place: bool = False) -> Array:
+        """Distances from what the rule computes, which may be overwritten if allowed; NaN where there is none."""
+        out = reduced if in_place else None
         if self.finish == "root":
             p = self.rule.p
-            return reduced if p in (1.0, np.inf) else np.sqrt(reduced) if p == 2.0 else reduced ** (1 / p)
+            return reduced if p in (1.0, np.inf) else np.sqrt(reduced, out) if p == 2.0 else reduced ** (1 / p)
         if self.finish == "half":
             return 0.5 * reduced
         return np.where(reduced >= UNDEFINED, np.nan, reduced) if self.takes_missing else reduced
@@ -56,6 +57,12 @@ class VectorMetric:
             p = self.rule.p
             return distance if p in (1.0, np.inf) else float(distance) ** p
         return 2 * distance if self.finish == "half" else distance
+
+    @property
+    def inverse_power(self) -> float:
+        """One over what the rule computes, to this power, is one over the distance, up to a factor."""
+        p = self.rule.p if self.finish == "root" else 1.0
+        return 1.0 if p in (1.0, np.inf) else 1 / p
 
     def limit(self, radius: float) -> float:
         """The largest value of the rule whose distance is at most `radius`."""

@@ -72,9 +72,10 @@ def _(rule, q, Z, m, out):
 
 @jit(fastmath={"contract"}, error_model="numpy")
 def _squares(q, Z, m, out):
+    x, z = q[0], Z[0]
     for i in range(m):
-        out[i] = 0.0
-    for j in range(len(q)):
+        out[i] = (x - z[i]) * (x - z[i])
+    for j in range(1, len(q)):
         x, z = q[j], Z[j]
         for i in range(m):
             out[i] += (x - z[i]) * (x - z[i])

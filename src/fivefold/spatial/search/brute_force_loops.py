@@ -4,7 +4,8 @@ import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.spatial.metrics.rule_loops import panel_distances
-from fivefold.spatial.search.heap_loops import push_smaller, sort_heap, sort_pairs
+from fivefold.spatial.search.heap_loops import push_smaller, sort_heap
+from fivefold.spatial.search.hit_loops import has_room, take_panel
 
 LANES = 64  # rows per panel: a whole number of vector registers, and few enough that results stay in the first cache
 
@@ -38,39 +39,31 @@ def nearest_rows(rule, Q, own, Z, n, k, work, values, rows):
         sort_heap(values[i], rows[i], k)
 
 
-@jit(error_model="numpy")
-def rows_within(rule, Q, own, Z, n, limit, work, hits, found, counts):
-    """List rows whose reduced distance is at most `limit`; how many there are.
+@jit(error_model="numpy", reference_counting=False)
+def rows_within(rule, Q, own, Z, ids, limit, start, work, collector):
+    """Hand over rows whose reduced distance is at most `limit`, from panel `start` on, ids being their numbers (n,).
 
-    Where `found` has room, hits[h] are the query and the row, and found[h] is the distance; counts (m,) by query.
+    The panel before which there was no more room; as many as there are, if there was.
     """
-    total = 0
-    for i in range(len(Q)):
-        counts[i] = 0
+    n = len(ids)
+    for b in range(start, Z.shape[0]):
+        first = b * LANES
+        m = min(LANES, n - first)
+        if not has_room(collector, len(Q) * m):
+            return b
+        for i in range(len(Q)):
+            panel_distances(rule, Q[i], Z[b], m, work)
+            take_panel(collector, i, ids[first:], first, m, own[i] - first, work, limit)
+    return Z.shape[0]
+
+
+@jit(error_model="numpy", reference_counting=False)
+def all_distances(rule, Q, Z, n, work, out):
+    """Reduced distances of all queries to all rows, out (m, n)."""
     for b in range(Z.shape[0]):
         first = b * LANES
         m = min(LANES, n - first)
         for i in range(len(Q)):
             panel_distances(rule, Q[i], Z[b], m, work)
             for t in range(m):
-                if work[t] <= limit and first + t != own[i]:
-                    if total < len(found):
-                        hits[total, 0], hits[total, 1], found[total] = i, first + t, work[t]
-                    counts[i] += 1
-                    total += 1
-    return total
-
-
-@jit(error_model="numpy")
-def arrange_hits(hits, found, total, ends, values, rows):
-    """Put hits in the order of queries, distances and rows; ends (m + 1,) are the places where queries begin."""
-    for h in range(total):
-        at = ends[hits[h, 0]]
-        values[at], rows[at] = found[h], hits[h, 1]
-        ends[hits[h, 0]] += 1
-    for i in range(len(ends) - 1, 0, -1):
-        ends[i] = ends[i - 1]
-    ends[0] = 0
-    for i in range(len(ends) - 1):
-        lo, hi = ends[i], ends[i + 1]
-        sort_pairs(values[lo:hi], rows[lo:hi], hi - lo)
+                out[i, first + t] = work[t]

@@ -21,6 +21,7 @@ from fivefold.spatial.metrics.named_metrics import vector_metric
 from fivefold.spatial.metrics.object_metrics import EditMetric, ObjectMetric, PrecomputedMetric, UserMetric
 from fivefold.spatial.search.neighborhoods import Neighborhoods
 from fivefold.spatial.search.object_rows import BlockRows
+from fivefold.spatial.search.row_votes import RowVotes
 from fivefold.spatial.search.vector_search import Algorithm, VectorSearch
 
 SPARSE_METRICS = {"euclidean", "l2", "minkowski", "sqeuclidean", "cosine", "manhattan", "l1", "cityblock"}
@@ -104,21 +105,26 @@ class NeighborIndex:
         values, rows = self.searcher.nearest(queries, own, k)
         return self._finish(values, Q), rows
 
-    def query_radius(self, Q: Table | None, radius: float) -> Neighborhoods:
-        """All rows within a distance of at most `radius` of each query, nearest first."""
+    def query_radius(self, Q: Table | None, radius: float, *, sort: bool = True) -> Neighborhoods:
+        """All rows within a distance of at most `radius` of each query, nearest first if sorted."""
         queries, own = self._queries(Q)
-        ends, rows, values = self.searcher.within(queries, own, self._limit(radius))
-        return Neighborhoods(ends, rows, self._finish(values, Q))
+        ends, rows, values = self.searcher.within(queries, own, self._limit(radius), sort)
+        return Neighborhoods(ends, rows, self._finish(values, Q, in_place=True))
+
+    def radius_votes(self, Q: Table | None, radius: float, votes: RowVotes, *, by_distance: bool) -> Doubles:
+        """Sums of the votes of all rows within a distance of at most `radius` of each query (m, sums per query).
+
+        A vote counts one, or by one over the distance; up to a factor that is the same for all.
+        """
+        queries, own = self._queries(Q)
+        power = 0.0 if not by_distance else self.measure.inverse_power if self._is_reduced else 1.0
+        return np.asarray(self.searcher.sums(queries, own, self._limit(radius), votes, power))
 
     def distances(self, Q: Table | None = None) -> Matrix:
         """All distances from queries to rows (m, n)."""
         queries, own = self._queries(Q)
-        m = len(own)
-        nothing = np.full(m, -1, np.int64)
-        values, rows = self.searcher.nearest(queries, nothing, self.n)
-        out = np.empty((m, self.n))
-        np.put_along_axis(out, rows, self._finish(values, Q), axis=1)
-        return out
+        found: Matrix = self._finish(self.searcher.distances(queries, len(own)), Q)
+        return found.astype(np.float64, copy=False)
 
     def _queries(self, Q: Table | None) -> tuple[Any, Indices]:
         """Queries as the search takes them, and the row that is left out for each, or -1."""
@@ -130,10 +136,9 @@ class NeighborIndex:
             return Q, own
         return (self.searcher.X if alone and self.measure.coordinates is None else self.measure.rows(Q, True)), own
 
-    def _finish(self, values: Doubles, Q: Table | None) -> Vector:
+    def _finish(self, values: Doubles, Q: Table | None, in_place: bool = False) -> Vector:
         """Distances from what the search found, in the precision of the rows."""
-        reduced = isinstance(self.measure, VectorMetric) and not isinstance(self.searcher, BlockRows)
-        found = self.measure.distances(values) if reduced else values
+        found = self.measure.distances(values, in_place) if self._is_reduced else values
         if _is_objects(self.metric):
             return found
         single = all(getattr(each, "dtype", None) == np.float32 for each in (self.X, self.X if Q is None else Q))
@@ -141,9 +146,12 @@ class NeighborIndex:
 
     def _limit(self, radius: float) -> float:
         """The largest value of the rule whose distance is at most `radius`."""
-        if not isinstance(self.measure, VectorMetric) or isinstance(self.searcher, BlockRows):
-            return float(radius)
-        return self.measure.limit(float(radius))
+        return self.measure.limit(float(radius)) if self._is_reduced else float(radius)
+
+    @property
+    def _is_reduced(self) -> bool:
+        """Does the search give reduced distances?"""
+        return isinstance(self.measure, VectorMetric) and not isinstance(self.searcher, BlockRows)
 
     def _sparse_distances(self, Q: Table) -> Matrix:
         """Distances of sparse queries to sparse rows (m, n)."""

@@ -12,7 +12,7 @@ from fivefold.core.types import Indices, Sparse, Vector
 
 
 class Neighborhoods(NamedTuple):
-    """Neighbours of row i: rows[indptr[i] : indptr[i + 1]], nearest first, of equally near ones the first."""
+    """Neighbours of row i: rows[indptr[i] : indptr[i + 1]], nearest first, of equally near the first, if sorted."""
 
     indptr: Indices  # (m + 1,) int64
     rows: Indices  # (total,) int64

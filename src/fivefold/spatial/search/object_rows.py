@@ -10,7 +10,9 @@ import numpy as np
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Doubles, Indices, Matrix
 from fivefold.spatial.search.block_loops import nearest_in_block, within_in_block
-from fivefold.spatial.search.query_tiles import join_parts
+from fivefold.spatial.search.hit_loops import HitList
+from fivefold.spatial.search.query_tiles import gather_tiles
+from fivefold.spatial.search.row_votes import RowVotes
 
 BLOCK_NUMBERS = 1 << 22  # distances per block: 32 MB
 
@@ -32,21 +34,38 @@ class BlockRows:
         self._map_blocks(tile, m)
         return values, rows
 
-    def within(self, Q: Any, own: Indices, limit: float) -> tuple[Indices, Indices, Doubles]:
+    def within(self, Q: Any, own: Indices, limit: float, sort: bool = True) -> tuple[Indices, Indices, Doubles]:
         """Objects at a distance of at most `limit`: ends (m + 1,), their numbers, distances."""
-        m = len(own)
-        parts: list[Any] = []
+        m, ids = len(own), np.arange(self.n)
+        size = max(1, BLOCK_NUMBERS // max(self.n, 1))
+
+        def listed(a: int, b: int, start: int, hits: HitList) -> bool | int:
+            within_in_block(self._distances(Q, a, b), own[a:b], ids, limit, start, hits)
+            return True
+
+        return gather_tiles(listed, m, self.n, size, size, room=lambda m: m * self.n, sort=sort)
+
+    def sums(self, Q: Any, own: Indices, limit: float, votes: RowVotes, power: float) -> Doubles:
+        """Sums of the votes of objects at a distance of at most `limit` (m, sums per query)."""
+        out, ids = np.empty((len(own), votes.size)), np.arange(self.n)
 
         def tile(a: int, b: int) -> None:
-            D, counts = self._distances(Q, a, b), np.empty(b - a, np.int64)
-            total = int((limit >= D).sum())
-            values, rows = np.empty(total), np.empty(total, np.int64)
-            within_in_block(D, own[a:b], limit, counts, values, rows)
-            total = int(counts.sum())
-            parts.append((a, counts, rows[:total], values[:total]))
+            found = votes.collector(b - a, self.n, power)
+            within_in_block(self._distances(Q, a, b), own[a:b], ids, limit, 0, found)
+            out[a:b] = found.sums
+
+        self._map_blocks(tile, len(own))
+        return out
+
+    def distances(self, Q: Any, m: int) -> Doubles:
+        """All distances (m, n)."""
+        out = np.empty((m, self.n))
+
+        def tile(a: int, b: int) -> None:
+            out[a:b] = self.block(Q, a, b)
 
         self._map_blocks(tile, m)
-        return join_parts(parts)
+        return out
 
     def _distances(self, Q: Any, a: int, b: int) -> Doubles:
         return np.ascontiguousarray(self.block(Q, a, b), dtype=np.float64)

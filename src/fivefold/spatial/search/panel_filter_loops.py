@@ -21,19 +21,22 @@ import numpy as np
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.types import Array, Indices, Matrix
 from fivefold.spatial.search.heap_loops import push_smaller, sort_heap
+from fivefold.spatial.search.hit_loops import has_room, take_rows
 
 LANES = 256  # places for rows in a panel, at least half of them taken
 LANE_STEP = 16  # of which this many are computed at once: a vector register of single precision
 # numbers of lanes without a sign: an index that might be negative keeps a loop from being vectorised
 ONE_PANEL, TWO_PANELS, THREE_PANELS = np.uint64(LANES), np.uint64(2 * LANES), np.uint64(3 * LANES)
 NO_LIMIT = np.float32(1e30)  # larger than any square, as the loops assume finite numbers
+MAX_SQUARE = 1e12  # of lengths of queries in single precision; those farther away are compared with all rows
 SMALLEST = 1e-36  # sums of squares below it have lost digits in single precision
 
 
 class RowPanels(NamedTuple):
     """Rows in single precision, about an origin and scaled to lengths of at most one, by leaf."""
 
-    X: Matrix  # (n, d) float64, as given
+    X: Matrix  # (n, d) float64, as given, in the order of the leaves
+    starts: Indices  # (panels + 1,) int64: where leaves begin in that order
     Z: Matrix  # (panels * width * LANES,) float32
     half: Matrix  # (panels * LANES,) float32: |x|^2 / 2; a huge number where there is no row
     used: int  # places in use, up to a multiple of LANE_STEP
@@ -52,12 +55,14 @@ class QueryTile(NamedTuple):
     own: Indices  # (m,) int64: a row that does not count as neighbour, or -1
     C: Matrix  # (m, width) float32: about the origin, scaled
     columns: Matrix  # (d, m) float32: the same by column
-    norms: Matrix  # (m,) float64: |q|^2 there
+    norms: Matrix  # (m,) float64: |q|^2 there, at most MAX_SQUARE
     limits: Matrix  # (m,) float32: rows with a larger |x|^2 / 2 - q.x are too far
     box_limits: Matrix  # (m,) float32: boxes at a larger squared distance are too far
     bounds: Matrix  # (m,) float32
     active: Indices  # (m,) int64
     V: Array  # (4 * LANES,) float32
+    near: Indices  # (LANES,) int64: places of a panel that may count
+    squares: Matrix  # (LANES,) float64: their squared distances
 
 
 @jit(error_model="numpy")
@@ -148,9 +153,22 @@ def _list_active(bounds, box_limits, active):
 
 
 @jit(error_model="numpy")
+def _list_near(V, at, m, ids, own, near):
+    """Places of a panel that hold a row that may count; how many."""
+    count = 0
+    for t in range(m):  # without a branch: which rows are near cannot be foreseen
+        near[count] = t
+        count += 1 if V[at + t] <= 0 and ids[t] != own else 0
+    return count
+
+
+@jit(error_model="numpy")
 def _set_limits(panels, tile, i, square):
     """Rows and boxes that are farther from query i than the root of `square`, by what is computed."""
     norm, d = tile.norms[i], tile.Q.shape[1]
+    if norm >= MAX_SQUARE:
+        tile.limits[i], tile.box_limits[i] = 0.501 + 1.001 * np.sqrt(norm), NO_LIMIT  # no row is ruled out
+        return
     exact = 0.5 * (square * panels.unit - norm)
     tile.limits[i] = exact + panels.rounding * (12 * norm + 4 * abs(exact)) + d * SMALLEST
     # lengths of gaps are computed from rounded coordinates, of at most |q| and 1
@@ -181,7 +199,7 @@ def nearest_by_filter(panels, tile, home, k, values, rows):
         p = home ^ step
         _box_squares(low, high, p, tile.columns, tile.bounds)
         active = _list_active(tile.bounds, tile.box_limits, which)
-        ids = panels.ids[p]
+        ids, first = panels.ids[p], panels.starts[p]
         for a in range(0, active, 4):
             i0, i1 = which[a], which[min(a + 1, active - 1)]
             i2, i3 = which[min(a + 2, active - 1)], which[min(a + 3, active - 1)]
@@ -196,7 +214,7 @@ def nearest_by_filter(panels, tile, home, k, values, rows):
                 for t in range(used):
                     r = ids[t]
                     if V[part * LANES + t] <= slack and r >= 0 and r != own[q]:
-                        push_smaller(values[q], rows[q], k, _square(X, r, Q[q]), r)
+                        push_smaller(values[q], rows[q], k, _square(X, first + t, Q[q]), r)
                         if values[q, 0] < before:
                             before = values[q, 0]
                             _set_limits(panels, tile, q, before)
@@ -206,10 +224,10 @@ def nearest_by_filter(panels, tile, home, k, values, rows):
 
 
 @jit(error_model="numpy", reference_counting=False)
-def within_by_filter(panels, tile, limit, hits, found, counts):
-    """List rows whose squared distance is at most `limit`; how many there are.
+def within_by_filter(panels, tile, limit, start, collector):
+    """Hand over rows whose squared distance is at most `limit`, from panel `start` on.
 
-    Where `found` has room, hits[h] are the query and the row, and found[h] is the distance; counts (m,) by query.
+    The panel before which there was no more room; as many as there are, if there was.
     """
     Q, own, C, V, limits, which = tile.Q, tile.own, tile.C, tile.V, tile.limits, tile.active
     X, Z, half, low, high, width, used = (
@@ -221,14 +239,14 @@ def within_by_filter(panels, tile, limit, hits, found, counts):
         panels.width,
         panels.used,
     )
-    total = 0
     for i in range(len(Q)):
-        counts[i] = 0
         _set_limits(panels, tile, i, limit)
-    for p in range(len(panels.ids)):
+    for p in range(start, len(panels.ids)):
+        if not has_room(collector, len(Q) * LANES):
+            return p
         _box_squares(low, high, p, tile.columns, tile.bounds)
         active = _list_active(tile.bounds, tile.box_limits, which)
-        ids = panels.ids[p]
+        ids, first, m = panels.ids[p], panels.starts[p], panels.starts[p + 1] - panels.starts[p]
         for a in range(0, active, 4):
             i0, i1 = which[a], which[min(a + 1, active - 1)]
             i2, i3 = which[min(a + 2, active - 1)], which[min(a + 3, active - 1)]
@@ -239,13 +257,8 @@ def within_by_filter(panels, tile, limit, hits, found, counts):
                 q = which[a + part]
                 if _smallest(V, part * LANES, used) > 0:
                     continue
-                for t in range(used):
-                    r = ids[t]
-                    if V[part * LANES + t] <= 0 and r >= 0 and r != own[q]:
-                        s = _square(X, r, Q[q])
-                        if s <= limit:
-                            if total < len(found):
-                                hits[total, 0], hits[total, 1], found[total] = q, r, s
-                            counts[q] += 1
-                            total += 1
-    return total
+                found = _list_near(V, part * LANES, m, ids, own[q], tile.near)
+                for c in range(found):
+                    tile.squares[c] = _square(X, first + tile.near[c], Q[q])
+                take_rows(collector, q, ids, first, tile.near, found, tile.squares, limit)
+    return len(panels.ids)

@@ -6,16 +6,20 @@ mutual     if each is a neighbour of the other
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from fivefold.core.types import Codes, Indices, Sparse
+from fivefold.core.storage.memory_limits import refuse_square
+from fivefold.core.types import Codes, Doubles, Indices, Matrix, Sparse
+from fivefold.spatial.search.block_loops import closest_of_parts
 from fivefold.spatial.search.neighbor_index import NeighborIndex
 
 Joined = Literal["directed", "either", "mutual"]
+BLOCK_DISTANCES = 1 << 22  # distances that are held at once
 
 
 def nearest_graph(index: NeighborIndex, k: int, joined: Joined = "directed") -> Sparse:
@@ -54,3 +58,22 @@ def components(graph: Sparse) -> Codes:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(place, kind="stable")] = np.arange(len(first))
     return rank[labels]
+
+
+def bridges(owner: str, labels: Codes, distances_of: Callable[[Indices], Matrix]) -> tuple[Indices, Indices, Doubles]:
+    """The closest two rows of each two parts of a graph, that of the later part first, and their distances.
+
+    `distances_of` gives the distances of some rows to all; every pair of rows is looked at once.
+    """
+    n, parts = len(labels), int(labels.max()) + 1
+    refuse_square(owner, parts, 3, "Join each row with more neighbours, so that there are fewer parts", "parts")
+    order, first = np.argsort(labels, kind="stable"), np.unique(labels, return_index=True)[1]
+    least = np.full((parts, parts), np.inf)
+    ends = np.stack(np.broadcast_arrays(first[:, None], first), axis=2).astype(np.int64)
+    later = order[np.searchsorted(labels[order], 1) :]
+    step = max(1, BLOCK_DISTANCES // n)
+    for at in range(0, len(later), step):
+        rows = later[at : at + step]
+        closest_of_parts(np.asarray(distances_of(rows), np.float64), rows, labels, least, ends)
+    i, j = np.tril_indices(parts, -1)
+    return ends[i, j, 0], ends[i, j, 1], least[i, j]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.parallel import map_items
 from fivefold.core.types import Doubles, Indices
-from fivefold.spatial.search.brute_force_loops import arrange_hits
+from fivefold.spatial.search.hit_loops import HitList, arrange_hits, place_hits
 
 TILES = 32  # tiles that are enough for all threads
 SMALL_WORK = 1 << 17  # pairs of a query and a row that are not worth several threads
-FIRST_HITS = 1 << 16  # places for rows within a radius, per tile, at most: where they are too few, it is searched again
+FIRST_HITS, MORE_HITS = 1 << 16, 1 << 19  # places in the first list of rows within a radius of a tile, and in others
 
 
 def map_tiles(tile: Callable[[int, int], None], m: int, n: int, least: int, most: int) -> None:
@@ -26,50 +25,65 @@ def map_tiles(tile: Callable[[int, int], None], m: int, n: int, least: int, most
     map_items(lambda i: tile(i * size, min((i + 1) * size, m)), -(-m // size))
 
 
-def gather_tiles(listed: Callable[..., int], m: int, n: int, least: int, most: int) -> tuple[Indices, Indices, Doubles]:
-    """Ends (m + 1,), rows and distances from `listed(a, b, hits, found, counts)`, which lists those of a tile."""
-    parts: list[Any] = []
+def gather_tiles(
+    listed: Callable[[int, int, int, HitList], int],
+    m: int,
+    n: int,
+    least: int,
+    most: int,
+    *,
+    room: Callable[[int], int],
+    sort: bool,
+    order: Indices | None = None,
+) -> tuple[Indices, Indices, Doubles]:
+    """Ends (m + 1,), rows and reduced distances of all queries, in the order of distances if asked for.
+
+    `listed(a, b, start, hits)` lists hits of the tile a..b, of queries that are asked in this order, from a step of its
+    own on, at first 0: True when it is through, or the step to go on with in another list, as this one is full.
+    `room`: hits that a list must have room for, by the number of queries in a tile.
+    """
+    parts: list[tuple[int, Indices, list[HitList]]] = []
 
     def tile(a: int, b: int) -> None:
-        counts, room = np.empty(b - a, np.int64), min(FIRST_HITS, (b - a) * n)
-        while True:
-            hits, found = np.empty((room, 2), np.int64), np.empty(room)
-            total = int(listed(a, b, hits, found, counts))
-            if total <= room:
-                break
-            room = total
-        ends = _ends(counts)
-        values, rows = np.empty(total), np.empty(total, np.int64)
-        arrange_hits(hits, found, total, ends, values, rows)
-        parts.append((a, counts, rows, values))
+        counts, lists, step = np.zeros(b - a, np.int64), list[HitList](), 0
+        size = max(least_room := room(b - a), min(FIRST_HITS, (b - a) * n))
+        while step is not True:
+            hits = HitList(
+                np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size), counts, np.zeros(1, np.int64)
+            )
+            step = listed(a, b, step, hits)
+            lists.append(hits)
+            size = max(least_room, MORE_HITS)
+        parts.append((a, counts, lists))
 
     map_tiles(tile, m, n, least, most)
-    return join_parts(parts)
+    asked, given = np.empty(m, np.int64), np.empty(m, np.int64)
+    for a, counts, _ in parts:
+        asked[a : a + len(counts)] = counts
+    given[slice(None) if order is None else order] = asked
+    ends = ends_of(given)
+    rows, values = np.empty(ends[-1], np.int64), np.empty(ends[-1])
 
+    def place(i: int) -> None:
+        a, counts, lists = parts[i]
+        starts = ends[a : a + len(counts)] if order is None else ends[order[a : a + len(counts)]]
+        cursor = starts.copy()
+        while lists:
+            hits = lists.pop(0)
+            size = hits.size[0]
+            place_hits(hits.queries[:size], hits.rows[:size], hits.values[:size], cursor, rows, values)
+        if sort:
+            arrange_hits(starts, counts, rows, values)
 
-def join_parts(parts: list[Any]) -> tuple[Indices, Indices, Doubles]:
-    """Ends, rows and distances of all queries from (first query, counts, rows, distances) of tiles."""
-    if not parts:
-        return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)
-    _, counts, rows, values = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
     if len(parts) == 1:
-        return _ends(counts[0]), rows[0], values[0]
-    return _ends(np.concatenate(counts)), np.concatenate(rows), np.concatenate(values)
+        place(0)
+    else:
+        map_items(place, len(parts))
+    return ends, rows, values
 
 
-def _ends(counts: Indices) -> Indices:
+def ends_of(counts: Indices) -> Indices:
+    """Where the entries of each query begin and end, if they follow each other (m + 1,)."""
     ends = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=ends[1:])
     return ends
-
-
-def reorder(ends: Indices, rows: Indices, values: Doubles, order: Indices) -> tuple[Indices, Indices, Doubles]:
-    """Neighbours of queries that were asked in this order, in the order in which they were given."""
-    counts = np.diff(ends)
-    given = np.empty_like(counts)
-    given[order] = counts
-    new = _ends(given)
-    place = np.repeat(new[:-1][order] - ends[:-1], counts) + np.arange(len(rows))
-    out_rows, out_values = np.empty_like(rows), np.empty_like(values)
-    out_rows[place], out_values[place] = rows, values
-    return new, out_rows, out_values

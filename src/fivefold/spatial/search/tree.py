@@ -14,7 +14,7 @@ from fivefold.core.types import Array, Doubles, Indices, Matrix, Vector
 from fivefold.spatial.search.tree_build_loops import fill_leaves, home_leaves, split_subtree
 
 MIN_SHARED_ROWS = 20_000  # smaller trees are built by one thread
-SHARED_DEPTH = 4  # levels below which subtrees go to the threads
+SHARED_DEPTH = 4  # levels above the subtrees that go to the threads whole
 LANE_STEP = 8  # rows of a leaf are padded to a multiple of this: a vector register of double precision
 
 
@@ -54,11 +54,14 @@ def build_tree(
     leaves, nodes = 1 << depth, (2 << depth) - 1
     order, keys, ends = np.arange(n), np.empty(n), np.zeros((nodes, 2), np.int64)
     ends[0, 1] = n
+
+    def split(first: int, count: int, levels: int) -> None:
+        map_items(lambda i: split_subtree(X, order, keys, ends, first + i, levels), count)
+
     shared = min(depth, SHARED_DEPTH) if n >= MIN_SHARED_ROWS and threads() > 1 else 0
-    split_subtree(X, order, keys, ends, 0, shared or depth)
-    if shared:
-        roots = (1 << shared) - 1
-        map_items(lambda i: split_subtree(X, order, keys, ends, roots + i, depth - shared), 1 << shared)
+    for level in range(shared):  # one by one, as each has twice as many nodes to share
+        split((1 << level) - 1, 1 << level, 1)
+    split((1 << shared) - 1, 1 << shared, depth - shared)
     capacity = (
         lanes or -(-max(1, int((ends[nodes - leaves :, 1] - ends[nodes - leaves :, 0]).max())) // LANE_STEP) * LANE_STEP
     )

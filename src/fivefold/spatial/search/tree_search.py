@@ -6,7 +6,7 @@ Minkowski's distances are bounded by boxes, also in a ball tree, as boxes are ti
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from fivefold.core.parallel import map_items
 from fivefold.core.types import Array, Doubles, Indices, Matrix
 from fivefold.spatial.metrics.metric import VectorMetric
 from fivefold.spatial.metrics.rule_loops import MinkowskiRule
-from fivefold.spatial.search.query_tiles import gather_tiles, map_tiles, reorder
+from fivefold.spatial.search.hit_loops import HitList, HitPlaces, arrange_hits
+from fivefold.spatial.search.query_tiles import ends_of, gather_tiles, map_tiles
+from fivefold.spatial.search.row_votes import RowVotes
 from fivefold.spatial.search.tree import RowTree, build_tree, leaves_of
 from fivefold.spatial.search.tree_search_loops import (
     BALLS,
@@ -30,6 +32,9 @@ from fivefold.spatial.search.tree_search_loops import (
 TreeKind = Literal["kd_tree", "ball_tree"]
 TREE_PAIRS = 300  # rows that a query down a tree is compared with, about
 TILE = 64, 4096  # queries that a thread takes at once, at least and at most
+# rows within a radius, on average over a sample of queries, from which counting them first costs less than memory for
+# lists of them
+MANY_HITS, SAMPLE_QUERIES = 150, 32
 MIN_SORTED_QUERIES = 1024  # queries from which it pays to ask near ones one after the other
 
 
@@ -86,18 +91,59 @@ class TreeSearch:
         self.visits += visits.sum(axis=0)
         return values, rows
 
-    def within(self, Q: Matrix, own: Indices, limit: float | Array) -> tuple[Indices, Indices, Doubles]:
+    def within(
+        self, Q: Matrix, own: Indices, limit: float | Array, sort: bool = True
+    ) -> tuple[Indices, Indices, Doubles]:
         """Rows at a reduced distance of at most `limit`: ends (m + 1,), numbers of rows, reduced distances."""
-        limits, order = np.broadcast_to(np.asarray(limit, np.float64), len(Q)).copy(), self._order(Q)
-        tree = self.tree
+        order, tree = self._order(Q), self.tree
+        Q, own, limits = Q[order], own[order], np.broadcast_to(np.asarray(limit, np.float64), len(Q))[order]
+        some = slice(None, None, max(1, len(Q) // SAMPLE_QUERIES))
+        if len(Q) > SAMPLE_QUERIES and (own < 0).all() and self.count(Q[some], limits[some]).mean() > MANY_HITS:
+            return self._counted_within(Q, own, limits, order, sort)
 
-        def listed(a: int, b: int, *out: Any) -> int:
+        def listed(a: int, b: int, start: int, hits: HitList) -> bool | int:
             work, stack, _ = self._scratch()
-            some = order[a:b]
-            return int(within_in_tree(self.rule, tree, Q[some], own[some], limits[some], work, stack, *out))
+            stop = int(within_in_tree(self.rule, tree, Q[a:b], own[a:b], limits[a:b], start, work, stack, hits))
+            return stop == b - a or stop
 
-        found = gather_tiles(listed, len(Q), TREE_PAIRS, *TILE)
-        return found if len(Q) < MIN_SORTED_QUERIES else reorder(*found, order)
+        most = len(self.X) + tree.Z.shape[2]  # no query has more neighbours
+        return gather_tiles(listed, len(Q), TREE_PAIRS, *TILE, room=lambda m: most, sort=sort, order=order)
+
+    def _counted_within(
+        self, Q: Matrix, own: Indices, limits: Doubles, order: Indices, sort: bool
+    ) -> tuple[Indices, Indices, Doubles]:
+        """The same for queries in this order, counted first, so that hits are written to where they belong."""
+        counts, tree = self.count(Q, limits), self.tree
+        given = np.empty_like(counts)
+        given[order] = counts
+        ends = ends_of(given)
+        rows, values = np.empty(ends[-1], np.int64), np.empty(ends[-1])
+
+        def tile(a: int, b: int) -> None:
+            work, stack, _ = self._scratch()
+            starts, upto = ends[:-1][order[a:b]], ends[1:][order[a:b]]
+            places = HitPlaces(upto, rows, values, starts.copy())
+            within_in_tree(self.rule, tree, Q[a:b], own[a:b], limits[a:b], 0, work, stack, places)
+            if sort:
+                arrange_hits(starts, counts[a:b], rows, values)
+
+        map_tiles(tile, len(Q), TREE_PAIRS, *TILE)
+        return ends, rows, values
+
+    def sums(self, Q: Matrix, own: Indices, limit: float, votes: RowVotes, power: float) -> Doubles:
+        """Sums of the votes of rows at a reduced distance of at most `limit` (m, sums per query)."""
+        order, tree, out = self._order(Q), self.tree, np.empty((len(Q), votes.size))
+        Q, own, limits = Q[order], own[order], np.full(len(Q), limit, np.float64)
+        placed, nodes = votes.in_order(self.rows)
+
+        def tile(a: int, b: int) -> None:
+            work, stack, _ = self._scratch()
+            found = placed.collector(b - a, len(work), power, nodes)
+            within_in_tree(self.rule, tree, Q[a:b], own[a:b], limits[a:b], 0, work, stack, found)
+            out[order[a:b]] = found.sums
+
+        map_tiles(tile, len(Q), TREE_PAIRS, *TILE)
+        return out
 
     def count(self, Q: Matrix, limit: float | Array) -> Indices:
         """How many rows are at a reduced distance of at most `limit` of each query (m,)."""

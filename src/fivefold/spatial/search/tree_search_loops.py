@@ -14,6 +14,7 @@ from fivefold.core.compilation.jit import generic, jit
 from fivefold.core.types import Array, Doubles, Indices
 from fivefold.spatial.metrics.rule_loops import ColumnRule, MinkowskiRule, Rule, panel_distances
 from fivefold.spatial.search.heap_loops import push_smaller, sort_heap
+from fivefold.spatial.search.hit_loops import forget_query, has_room, lane_of, take_node, take_panel, takes_nodes
 
 BOUND_SAFETY = 1 - 1e-12  # share of a bound that is relied on
 BOXES, BALLS, NOTHING = range(3)  # what bounds are computed from; NOTHING: every leaf is visited
@@ -163,6 +164,30 @@ def farthest_bound(rule, tree, q, node, work):
     return reduced_distance(rule, (far + tree.radius[node]) / BOUND_SAFETY)
 
 
+@generic
+def is_inside(rule: Rule, tree: SearchTree, q: Array, node: int, limit: float, work: Array) -> bool:
+    """Is every row of the node at a reduced distance of at most `limit` of q?"""
+    raise NotImplementedError
+
+
+@is_inside.rule(MinkowskiRule)
+def _(rule, tree, q, node, limit, work):
+    if rule.p != 2.0:
+        return farthest_bound(rule, tree, q, node, work) <= limit
+    total, within = 0.0, BOUND_SAFETY * limit
+    for j in range(len(q)):  # most nodes are larger than the ball, and are seen to be at the first column
+        gap = max(q[j] - tree.low[node, j], tree.high[node, j] - q[j])
+        total += gap * gap
+        if total > within:
+            return False
+    return True
+
+
+@is_inside.rule(ColumnRule)
+def _(rule, tree, q, node, limit, work):
+    return farthest_bound(rule, tree, q, node, work) <= limit
+
+
 @jit(error_model="numpy", reference_counting=False)
 def nearest_in_tree(rule, tree, Q, own, order, k, work, stack, bounds, visits, values, rows):
     """The k nearest rows of the queries in `order`; stack and bounds are scratch of twice the depth of the tree.
@@ -200,33 +225,35 @@ def nearest_in_tree(rule, tree, Q, own, order, k, work, stack, bounds, visits, v
 
 
 @jit(error_model="numpy", reference_counting=False)
-def within_in_tree(rule, tree, Q, own, limits, work, stack, hits, found, counts):
-    """List rows at a reduced distance of at most limits[i] of query i; how many in all.
+def within_in_tree(rule, tree, Q, own, limits, start, work, stack, collector):
+    """Hand over rows at a reduced distance of at most limits[i] of query i, from query `start` on.
 
-    Where `found` has room, hits[h] are the query and the row, and found[h] is the distance; counts (m,) by query.
+    The query that there was no more room for; as many as there are, if there was.
     """
     ends, Z, ids = tree.ends, tree.Z, tree.ids
-    inner, total = len(ends) - len(Z), 0
-    for i in range(len(Q)):
-        q, before, size, stack[0] = Q[i], total, 1, 0
+    inner, lanes = len(ends) - len(Z), Z.shape[2]
+    for i in range(start, len(Q)):
+        q, limit, size, stack[0] = Q[i], limits[i], 1, 0
+        whole = takes_nodes(collector) and own[i] < 0
         while size > 0:
             size -= 1
             node = stack[size]
-            if node_bound(rule, tree, q, node, work) > limits[i]:
+            if node_bound(rule, tree, q, node, work) > limit:
+                continue
+            if whole and is_inside(rule, tree, q, node, limit, work):
+                take_node(collector, i, node)
                 continue
             if node < inner:
                 stack[size], stack[size + 1] = 2 * node + 2, 2 * node + 1
                 size += 2
                 continue
-            leaf, m = node - inner, ends[node, 1] - ends[node, 0]
+            if not has_room(collector, lanes):
+                forget_query(collector, i)
+                return i
+            leaf, first, m = node - inner, ends[node, 0], ends[node, 1] - ends[node, 0]
             panel_distances(rule, q, Z[leaf], m, work)
-            for t in range(m):
-                if work[t] <= limits[i] and ids[leaf, t] != own[i]:
-                    if total < len(found):
-                        hits[total, 0], hits[total, 1], found[total] = i, ids[leaf, t], work[t]
-                    total += 1
-        counts[i] = total - before
-    return total
+            take_panel(collector, i, ids[leaf], first, m, lane_of(ids[leaf], m, own[i]), work, limit)
+    return len(Q)
 
 
 @jit(error_model="numpy", reference_counting=False)
@@ -241,7 +268,7 @@ def count_in_tree(rule, tree, Q, limits, work, stack, counts):
             if node_bound(rule, tree, q, node, work) > limits[i]:
                 continue
             m = tree.ends[node, 1] - tree.ends[node, 0]
-            if farthest_bound(rule, tree, q, node, work) <= limits[i]:
+            if is_inside(rule, tree, q, node, limits[i], work):
                 total += m
             elif node < inner:
                 stack[size], stack[size + 1] = 2 * node + 2, 2 * node + 1
