@@ -4,8 +4,10 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.harness import Case, as_good, data, drop_in, fit, fit_seeds, no_worse, predict, same_predictions
+from benchmarks.harness.agree import Disagreement
 
 K = 50
 BLOBS = partial(data.blobs, d=16, K=K, spread=4.0)
@@ -47,6 +49,28 @@ SAME_INERTIA = as_good(inertia, rtol=1e-4)
 # From drawn seeds one inertia varies by 1.6 %, so the difference of two means over three seeds by 1.3 %: thrice that.
 AS_LUCKY = no_worse(inertia, 0.04)
 
+SMALL = partial(data.blobs, d=4, K=3, spread=4.0)
+GROUPS = partial(data.blobs, d=8, K=5, spread=4.0)
+
+
+def same_clusters(table, ours, theirs):
+    """The same groups, whatever their names."""
+    agreement = adjusted_rand_score(ours.labels_, theirs.labels_)
+    if agreement < 0.99:
+        raise Disagreement(f"adjusted Rand index {agreement:.3f}")
+    return f"adjusted Rand index {agreement:.3f}"
+
+
+def graph_cases(word, name, rows, small, bar, setting, **options):
+    """A large table and a small one."""
+    for table, n, least in ((GROUPS, rows, bar), (SMALL, small, 1)):
+        contestants = drop_in(name, fit, random_state=0, **options)
+        yield Case(
+            f"{word}{' of a small table' if n == small else ''}", table, n, contestants, same_clusters, least, setting
+        )
+
+
+SPECTRAL = "cluster.SpectralClustering"
 CASES = (
     Case("KMeans blobs fit", started(BLOBS), 200_000, KMEANS(fit), SAME_INERTIA, 2, "50 clusters, given start"),
     Case(
@@ -112,4 +136,17 @@ CASES = (
         1,
         "3 clusters, three seeds",
     ),
+    *graph_cases("SpectralClustering rbf fit", SPECTRAL, 5_000, 150, 1.5, "3 clusters", n_clusters=3, gamma=0.05),
+    *graph_cases(
+        "SpectralClustering neighbours fit",
+        SPECTRAL,
+        5_000,
+        150,
+        1.5,
+        "3 clusters, 20 neighbours",
+        n_clusters=3,
+        affinity="nearest_neighbors",
+        n_neighbors=20,
+    ),
+    *graph_cases("AffinityPropagation fit", "cluster.AffinityPropagation", 2_000, 150, 2, "damping 0.8", damping=0.8),
 )

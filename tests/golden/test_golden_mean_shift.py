@@ -1,9 +1,9 @@
-"""Mean shift on the mixture of three Gaussians, with the numbers of the reference run."""
+"""Mean shift and merging on the mixture of three Gaussians, with the numbers of the reference run."""
 
 import numpy as np
 import pytest
 
-from fivefold.cluster import MeanShift
+from fivefold.cluster import AgglomerativeClustering, MeanShift
 from fivefold.datasets import mixture_1d, mixture_2d
 from fivefold.density import KernelDensity
 from fivefold.plot import mean_shift_paths
@@ -31,6 +31,16 @@ def test_widths_from_three_quarters_to_three_find_the_three_components(rows, h):
     labels = gaussian(h).fit_predict(X)
     assert np.bincount(labels).tolist() == [484, 272, 244]
     assert len(set(zip(labels.tolist(), component.tolist(), strict=True))) == 3  # purity one
+
+
+@pytest.mark.parametrize("linkage", ["ward", "complete", "average", "single", "weighted", "centroid", "median"])
+def test_every_linkage_finds_the_three_components_and_heights_rise_except_between_centres(rows, linkage):
+    """C-97."""
+    X, component = rows
+    model = AgglomerativeClustering(3, linkage=linkage, compute_distances=True).fit(X)
+    assert sorted(np.bincount(model.labels_)) == [244, 272, 484]
+    assert len(set(zip(model.labels_.tolist(), component.tolist(), strict=True))) == 3
+    assert (np.diff(model.distances_) >= 0).all() == (linkage not in ("centroid", "median"))
 
 
 def test_the_modes_of_width_one_and_the_outliers_of_width_one_half(rows):

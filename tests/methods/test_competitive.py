@@ -15,11 +15,13 @@ from fivefold.competitive import (
     LVQClassifier,
     OnlineKMeans,
     SelfOrganizingMap,
+    ring_tour,
     winner_take_all,
 )
 from fivefold.competitive.units.competition_loops import labelled_pass, map_pass, online_pass
 from fivefold.competitive.units.glvq_cost import RelativeDistances
 from fivefold.competitive.units.lattice import Lattice
+from fivefold.core.storage import memory_limits
 from fivefold.neighbors import NearestCentroid
 from fivefold.plot import u_matrix, unit_map
 
@@ -31,30 +33,41 @@ SPREAD = np.random.RandomState(1).uniform(size=(500, 2))
 def test_running_means_are_the_means_of_all_rows_won():
     """E-212: with eta = 1 / count a centre is the running mean; the loop agrees with the plain one."""
     M, counts, order = X[:4].T.copy(), np.zeros(4), np.random.RandomState(1).permutation(len(X))
-    online_pass(X, np.ones(len(X)), order, M, counts, np.full(4, 0.25), 0.0, 0.0, 0.01)
+    online_pass(X, np.ones(len(X)), order, M, counts, np.full(4, 0.25), 0.0, 0.0, 0.01, 0.0, np.zeros((3, 4)))
     expected, expected_counts = oracle.kmeans_pass(X, order, X[:4], np.zeros(4))
     assert_allclose(M.T, expected, rtol=1e-12)
     assert_array_equal(counts, expected_counts)
 
 
-def test_online_kmeans_ends_where_kmeans_does():
+def test_a_winner_with_momentum_goes_on_with_a_share_of_its_last_step():
+    """E-212: one centre, so that every row is won."""
+    M = X[:1].T.copy()
+    online_pass(X, np.ones(60), np.arange(60), M, np.zeros(1), np.ones(1), 0.1, 0.0, 0.01, 0.6, np.zeros((3, 1)))
+    m, step = X[0].copy(), np.zeros(3)
+    for x in X:
+        step = 0.1 * (x - m) + 0.6 * step
+        m += step
+    assert_allclose(M[:, 0], m, rtol=1e-12)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_online_kmeans_ends_where_kmeans_does(momentum):
     """E-212."""
     Z, _ = make_blobs(300, centers=4, cluster_std=0.5, random_state=3)
-    online = OnlineKMeans(4, init="k-means++", random_state=0).fit(Z)
+    online = OnlineKMeans(4, init="k-means++", momentum=momentum, random_state=0).fit(Z)
     batch = KMeans(4, random_state=0).fit(Z)
     assert online.inertia_ <= 1.01 * batch.inertia_
 
 
 def test_dead_units_are_told_and_avoided_by_starting_on_rows():
-    """E-217: positions in a wide box leave units that no row is near; rows, growth and neighbourhoods leave none."""
+    """E-217: positions in a wide box leave units that no row is near; rows and growth leave none."""
     Z, _ = make_blobs(200, centers=[[0, 0], [30, 30]], cluster_std=0.3, random_state=0)
     dead = OnlineKMeans(12, init="box", random_state=0).fit(Z).dead_units_
     assert len(dead) > 0
     assert len(OnlineKMeans(12, random_state=0).fit(Z).dead_units_) == 0
-    assert (
-        len(np.unique(LeaderClustering(1.0, random_state=0).fit(Z).labels_))
-        == LeaderClustering(1.0, random_state=0).fit(Z).cluster_centers_.shape[0]
-    )
+    leaders = LeaderClustering(1.0, random_state=0).fit(Z)
+    assert len(np.unique(leaders.labels_)) == len(leaders.cluster_centers_)
+    assert (SelfOrganizingMap(1, 12).fit(Z).hits(Z) == 0).sum() < len(dead) / 2
 
 
 def test_a_conscience_makes_units_win_about_equally_often_and_revives_dead_ones():
@@ -94,6 +107,28 @@ def test_leaders_are_those_of_the_plain_algorithm_and_fewer_where_vigilance_is_l
     assert counts == sorted(counts, reverse=True) and counts[-1] == 1
     parts = LeaderClustering(1.0, learning_rate=0.0, random_state=0).partial_fit(X[:30]).partial_fit(X[30:])
     assert_allclose(parts.cluster_centers_, oracle.leader_pass(X, 1.0))
+
+
+@pytest.mark.parametrize("learning_rate", [0.0, 0.3, "running_mean"])
+def test_leaders_by_direction_are_those_of_the_largest_dot_product(learning_rate):
+    """E-219: rows and units at norm one; a row whose largest dot product is below 1 - vigilance is a new unit."""
+    model = LeaderClustering(0.4, learning_rate=learning_rate, shuffle=False, metric="cosine").fit(X)
+    Z, units, won = X / np.linalg.norm(X, axis=1)[:, None], [], []
+    for z in Z:
+        b = [z @ m for m in units]
+        if not b or max(b) < 1 - 0.4:
+            units, won = [*units, z], [*won, 1]
+            continue
+        i = int(np.argmax(b))
+        won[i] += 1
+        eta = 1 / won[i] if learning_rate == "running_mean" else learning_rate
+        m = units[i] + eta * (z - units[i])
+        units[i] = m / np.linalg.norm(m)
+    assert len(units) > 2
+    assert_allclose(model.cluster_centers_, units, atol=1e-12)
+    assert_array_equal(model.predict(5 * X), (Z @ np.transpose(units)).argmax(axis=1))
+    with pytest.raises(ValueError, match="row 1 is zero in every column"):
+        LeaderClustering(metric="cosine", random_state=0).fit([[1.0], [0.0]])
 
 
 def test_a_pass_over_the_rows_is_that_of_the_plain_map():
@@ -216,3 +251,16 @@ def test_the_map_is_drawn_over_its_rows_and_as_cells():
     with pytest.raises(ValueError, match="drawn over two columns; the map has 3"):
         unit_map(SelfOrganizingMap(2, 2).fit(X), X)
     plt.close("all")
+
+
+def test_what_memory_does_not_hold_is_refused_with_its_size(monkeypatch):
+    monkeypatch.setattr(memory_limits, "free_memory", lambda: 10**9)
+    rows, y = np.random.RandomState(0).normal(size=(100_000, 1)), np.arange(100_000) % 2
+    with pytest.raises(
+        MemoryError, match="SelfOrganizingMap: 160000 units need about 614 GB .* Make the lattice smaller"
+    ):
+        SelfOrganizingMap(400, 400).fit(rows)
+    with pytest.raises(MemoryError, match="GMLVQ: 100000 rows need about 8 GB for 5 arrays of 100000 x 2000 .* fewer"):
+        GMLVQ(1000, random_state=0).fit(rows, y)
+    with pytest.raises(MemoryError, match="ring_tour: 300000 units on the ring need about 2.16 TB"):
+        ring_tour(rows)

@@ -4,15 +4,17 @@ from itertools import pairwise as pairwise_steps
 
 import numpy as np
 import pytest
-from oracles.density_clusters import blur, dbscan, pairwise, shift, single_linkage_heights
+from oracles.density_clusters import blur, dbscan, optics, pairwise, shift, single_linkage_heights
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_distances
+from sklearn.preprocessing import StandardScaler
 
-from fivefold.cluster import DBSCAN, HDBSCAN, MeanShift
+from fivefold.cluster import DBSCAN, HDBSCAN, OPTICS, Birch, MeanShift
 from fivefold.cluster.neighborhoods import dense_regions
 from fivefold.cluster.neighborhoods.uphill_step_loops import blur_in_place
 from fivefold.cluster.neighborhoods.uphill_steps import SLOPES
+from fivefold.plot import reachability_plot
 from fivefold.spatial.smoothing_kernels import KERNELS
 
 
@@ -135,3 +137,144 @@ def test_stored_distances_that_do_not_connect_all_rows_are_refused():
 def test_more_neighbours_than_rows_are_refused_with_both_numbers():
     with pytest.raises(ValueError, match=r"min_samples \(9\) must be at most the number of samples in X \(4\)"):
         HDBSCAN(min_samples=9).fit(np.arange(4.0)[:, None])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("d", "radius"), [(1, np.inf), (2, 1.0), (2, np.inf), (7, 3.0)])
+def test_rows_are_visited_in_the_order_of_the_definition(seed, d, radius):
+    """Whole numbers: many equal distances and equal rows, of which the first is visited first."""
+    X = np.random.RandomState(seed).randint(0, 7, size=(130, d)).astype(float)
+    model = OPTICS(min_samples=4, max_eps=radius).fit(X)
+    order, core, reach, before = optics(pairwise(X), 4, radius)
+    np.testing.assert_array_equal(model.ordering_, order)
+    np.testing.assert_array_equal(model.predecessor_, before)
+    np.testing.assert_allclose(model.reachability_, reach, rtol=1e-14)
+    np.testing.assert_allclose(model.core_distances_, core, rtol=1e-14)
+
+
+@pytest.mark.parametrize("form", ["distances", "stored pairs", "another metric"])
+def test_the_order_is_the_same_from_rows_distances_and_lists(form):
+    X = make_blobs(300, 3, centers=4, random_state=0)[0]
+    D, rows = pairwise(X), OPTICS(max_eps=2.0).fit(X)
+    if form == "another metric":
+        other = OPTICS(max_eps=2.0, metric=lambda a, b: np.sqrt(((a - b) ** 2).sum())).fit(X)
+    else:
+        given = D if form == "distances" else sparse.csr_matrix(np.where(D <= 6.0, D, 0.0))
+        other = OPTICS(max_eps=2.0, metric="precomputed").fit(given)
+    np.testing.assert_array_equal(rows.ordering_, other.ordering_)
+    np.testing.assert_array_equal(rows.labels_, other.labels_)
+    np.testing.assert_allclose(rows.reachability_, other.reachability_, rtol=1e-12)
+
+
+def test_a_table_in_tiny_units_has_the_same_order():
+    X = make_blobs(200, 2, random_state=0)[0]
+    plain, tiny = OPTICS().fit(X), OPTICS().fit(X * 2.0**-60)
+    np.testing.assert_array_equal(plain.ordering_, tiny.ordering_)
+    np.testing.assert_allclose(tiny.reachability_ * 2.0**60, plain.reachability_, rtol=1e-9)
+
+
+def test_equal_rows_are_reached_at_zero_and_one_row_of_each_part_is_not_reached():
+    model = OPTICS(min_samples=3).fit(np.ones((20, 2)))
+    assert model.ordering_.tolist() == list(range(20)) and (model.reachability_[1:] == 0).all()
+    parts = OPTICS(min_samples=3, max_eps=0.5).fit(np.repeat([[0.0], [5.0]], 6, axis=0))
+    assert np.flatnonzero(np.isinf(parts.reachability_)).tolist() == [0, 6]
+
+
+def test_optics_refuses_sizes_and_levels_that_make_no_sense():
+    X = make_blobs(20, 2, random_state=0)[0]
+    with pytest.raises(ValueError, match=r"min_samples=30 must be no greater than the number of rows, n_samples=20"):
+        OPTICS(min_samples=30).fit(X)
+    with pytest.raises(ValueError, match=r"min_cluster_size=21 must be no greater"):
+        OPTICS(min_cluster_size=21).fit(X)
+    with pytest.raises(ValueError, match=r"eps=2 is larger than max_eps=1"):
+        OPTICS(cluster_method="dbscan", eps=2.0, max_eps=1.0).fit(X)
+    with pytest.raises(ValueError, match=r"min_samples=5, but 20 of 20 rows have fewer distances stored"):
+        OPTICS(metric="precomputed").fit(sparse.csr_matrix(np.eye(20)))
+    with pytest.warns(UserWarning, match="All reachability values are inf"):
+        OPTICS(max_eps=1e-6).fit(X)
+    with pytest.raises(AttributeError, match='cluster_hierarchy_ is there with cluster_method="xi"'):
+        OPTICS(cluster_method="dbscan").fit(X).cluster_hierarchy_  # noqa: B018
+
+
+def test_the_order_is_kept_in_a_folder_for_other_levels(tmp_path):
+    X = make_blobs(60, 2, random_state=0)[0]
+    kept = [OPTICS(memory=str(tmp_path), xi=xi).fit(X).ordering_ for xi in (0.05, 0.1)]
+    np.testing.assert_array_equal(kept[0], OPTICS().fit(X).ordering_)
+    np.testing.assert_array_equal(*kept)
+
+
+def test_the_reachability_plot_has_a_bar_per_row_and_a_line_per_cluster():
+    model = OPTICS(min_samples=4).fit(make_blobs(60, 2, random_state=0)[0])
+    ax = reachability_plot(model, level=1.0)
+    assert sum(len(bars.get_segments()) for bars in ax.collections) == 60
+    assert len(ax.lines) == len(model.cluster_hierarchy_) + 1
+
+
+@pytest.mark.parametrize("branching", [2, 3, 50])
+@pytest.mark.parametrize("d", [1, 4])
+def test_features_add_up_and_no_radius_passes_the_threshold(branching, d):
+    X = make_blobs(700, d, centers=5, random_state=0)[0]
+    model = Birch(threshold=0.4, branching_factor=branching, n_clusters=None).fit(X)
+    waiting, leaves = [model.root_], []
+    while waiting:
+        node = waiting.pop()
+        assert len(node.subclusters_) <= branching
+        for feature in node.subclusters_:
+            if feature.child_ is None:
+                leaves.append(feature)
+                assert feature.radius <= 0.4 * (1 + 1e-12)
+                continue
+            waiting.append(feature.child_)
+            below, n = feature.child_.subclusters_, np.array([f.n_samples_ for f in feature.child_.subclusters_])
+            assert feature.n_samples_ == n.sum()
+            np.testing.assert_allclose(feature.centroid_, n @ [f.centroid_ for f in below] / n.sum(), rtol=1e-9)
+    assert sum(leaf.n_samples_ for leaf in leaves) == 700 and len(leaves) == len(model.subcluster_centers_)
+
+
+def test_rows_far_from_the_origin_make_the_same_subclusters():
+    X = np.round(make_blobs(400, 2, centers=4, random_state=0)[0] * 1024) / 1024  # so that the shift is exact
+    near, far = (Birch(threshold=0.3, n_clusters=4).fit(X + shift) for shift in (0.0, 2.0**30))
+    np.testing.assert_array_equal(near.labels_, far.labels_)
+    np.testing.assert_allclose(far.subcluster_centers_ - 2.0**30, near.subcluster_centers_, atol=1e-6)
+
+
+def test_parts_make_the_tree_of_the_whole_and_an_earlier_model_stays_as_it_was():
+    X = make_blobs(300, 3, centers=4, random_state=0)[0]
+    whole, parts = Birch(threshold=0.7).fit(X), Birch(threshold=0.7)
+    for start in range(0, 300, 60):
+        before = parts.partial_fit(X[start : start + 60]).model_
+        centres = before.centres.copy()
+    np.testing.assert_array_equal(parts.subcluster_centers_, whole.subcluster_centers_)
+    parts.partial_fit(X + 50.0)
+    np.testing.assert_array_equal(before.tree.counts.sum(), whole.model_.tree.counts.sum())
+    np.testing.assert_array_equal(before.centres, centres)
+
+
+def test_equal_rows_are_one_subcluster_and_clusterers_are_told_from_others():
+    model = Birch(n_clusters=1).fit(np.ones((40, 2)))
+    assert model.subcluster_centers_.tolist() == [[1.0, 1.0]] and (model.labels_ == 0).all()
+    with pytest.raises(ValueError, match="is no clusterer. Give a number, a clusterer, or None"):
+        Birch(n_clusters=StandardScaler()).fit(np.arange(8.0)[:, None])
+    with pytest.raises(ValueError, match="n_samples=2 should be >= n_clusters=3"):
+        Birch().fit([[0.0], [1.0]])
+
+
+def test_distances_that_are_not_symmetric_are_refused_with_their_place():
+    D = pairwise(make_blobs(30, 2, random_state=0)[0])
+    D[3, 7] += 1
+    with pytest.raises(ValueError, match="its values of rows 3 and 7 are"):
+        HDBSCAN(metric="precomputed").fit(D)
+
+
+def test_infinite_distances_join_their_rows_last():
+    D = np.kron(np.where(np.eye(2) > 0, 1.0, np.inf), np.ones((8, 8)))
+    np.fill_diagonal(D, 0.0)
+    with pytest.warns(UserWarning, match="by infinite distances only"):
+        labels = HDBSCAN(metric="precomputed").fit_predict(D)
+    assert labels.tolist() == [0] * 8 + [1] * 8 or labels.tolist() == [1] * 8 + [0] * 8
+
+
+def test_a_table_without_a_row_that_is_whole_is_refused():
+    X = np.where(np.eye(6) > 0, np.nan, 1.0)
+    with pytest.raises(ValueError, match="every row has missing or infinite values"):
+        HDBSCAN().fit(X)

@@ -2,14 +2,24 @@
 
 import numpy as np
 import pytest
+from interruption import PressCtrlC
 from oracles.hierarchy import merge_heights, partition_of
+from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from fivefold.cluster import AgglomerativeClustering, FeatureAgglomeration, linkage
+from fivefold.cluster import (
+    AgglomerativeClustering,
+    DivisiveClustering,
+    FeatureAgglomeration,
+    StepwiseAgglomeration,
+    linkage,
+)
+from fivefold.cluster.hierarchy import linkage as hierarchy_linkage
 from fivefold.cluster.hierarchy import scan_loops
 from fivefold.cluster.hierarchy.dendrogram import Dendrogram
 from fivefold.cluster.hierarchy.linkage import METHODS
+from fivefold.core.console.fit_progress import InterruptedWarning
 
 EVERY = pytest.mark.parametrize("method", METHODS)
 
@@ -177,8 +187,56 @@ def test_columns_of_one_group_become_their_mean():
         FeatureAgglomeration(6).fit(X)
 
 
+def test_the_cost_of_all_distances_is_named_before_it_is_paid():
+    with pytest.raises(MemoryError, match="AgglomerativeClustering: 1000000 rows need about .* Use linkage 'ward'"):
+        AgglomerativeClustering(linkage="average").fit(np.arange(1e6)[:, None])
+
+
+def test_a_metric_that_gives_no_number_is_refused_with_the_rows():
+    def metric(X):
+        square = squareform(pdist(X))
+        square[3, 7] = square[7, 3] = np.nan
+        return square
+
+    with pytest.raises(ValueError, match=r"AgglomerativeClustering: the metric gave nan at \(3, 7\)"):
+        AgglomerativeClustering(metric=metric, linkage="average").fit(np.random.default_rng(0).normal(size=(20, 3)))
+
+
 def test_a_precomputed_square_gives_the_clusters_of_its_rows():
     X = np.random.default_rng(11).normal(size=(50, 3))
     square = np.linalg.norm(X[:, None] - X[None], axis=2)
     given = AgglomerativeClustering(4, metric="precomputed", linkage="average").fit(square)
     np.testing.assert_array_equal(given.labels_, AgglomerativeClustering(4, linkage="average").fit_predict(X))
+
+
+@pytest.mark.parametrize("linkage", ["ward", "single", "average", "median"])
+def test_an_interrupted_merge_keeps_what_is_merged_and_joins_the_rest_at_the_largest_height(linkage):
+    X = np.random.RandomState(0).normal(size=(1100, 2))
+    with pytest.warns(InterruptedWarning, match="interrupted after 40 parts"):
+        part = AgglomerativeClustering(4, linkage=linkage).set_callbacks(PressCtrlC(40)).fit(X)
+    assert len(part.children_) == 1099 and len(np.unique(part.labels_)) == 4
+    assert part.tree_.heights[-1] == part.tree_.heights[-400]
+
+
+def test_interrupted_steps_and_splits_keep_what_they_have():
+    X = np.random.RandomState(0).normal(size=(60, 2))
+    with pytest.warns(InterruptedWarning, match="interrupted after 5 merges"):
+        steps = StepwiseAgglomeration(3, start="rows").set_callbacks(PressCtrlC(5)).fit(X)
+    whole = StepwiseAgglomeration(3, start="rows").fit(X)
+    np.testing.assert_allclose(steps.costs_[:6], whole.costs_[:6])
+    assert len(steps.costs_) == 60 and steps.costs_[-1] == pytest.approx(whole.costs_[-1])
+    with pytest.warns(InterruptedWarning, match="interrupted after 2 splits"):
+        splits = DivisiveClustering(6, random_state=0).set_callbacks(PressCtrlC(2)).fit(X)
+    assert len(np.unique(splits.labels_)) == 3
+
+
+@pytest.mark.parametrize("method", ["average", "complete", "weighted", "ward"])
+@pytest.mark.parametrize("seed", range(6))
+def test_few_rows_give_the_bytes_of_many(monkeypatch, method, seed):
+    """Few rows merge on the whole square of their distances, many on half of it: ties and all, the tree is the same."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 150))
+    X = rng.integers(0, 4, size=(n, 3)) * 1.0 if seed % 2 else rng.normal(size=(n, 3))
+    square = linkage(pdist(X), method)
+    monkeypatch.setattr(hierarchy_linkage, "SQUARE_ROWS", 0)
+    assert square.tobytes() == linkage(pdist(X), method).tobytes()

@@ -11,6 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from fivefold.cluster import KMeans, KMedians, MiniBatchKMeans
 from fivefold.core.estimators.params import declared_params, describe
+from fivefold.spatial.centres import lloyd
+from fivefold.spatial.points import Points
 
 EVERY = pytest.mark.parametrize("method", [KMeans, MiniBatchKMeans, KMedians])
 RESTARTED = pytest.mark.parametrize("method", [KMeans, KMedians])
@@ -388,3 +390,29 @@ def test_no_warning_in_a_plain_fit():
         warnings.simplefilter("error")
         for method in (KMeans, MiniBatchKMeans, KMedians):
             method(3, random_state=0).fit(blobs()[0])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_small_tables_give_the_bytes_of_large_ones(monkeypatch, seed):
+    """Points few enough to be compared with every centre end where bounds and single precision would have led."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 300)), int(rng.choice([1, 2, 3, 4, 5, 8, 13, 30]))
+    K = int(min(n, rng.choice([1, 2, 3, 8, 20])))
+    X = [
+        rng.normal(size=(n, d)),
+        rng.normal(size=(n, d)) + 1e8,
+        rng.integers(0, 3, size=(n, d)) * 1.0,  # ties, and too few distinct rows
+        rng.normal(size=(n, d))[rng.integers(0, max(1, n // 10), size=n)],
+    ][seed % 4].astype([np.float64, np.float32][seed % 2])
+    points = Points.of(X, rng.choice([0.37, 1.0, 2.0], size=n) if seed % 3 else None)
+    start, tol = X[rng.choice(n, K, replace=False)], 1e-3 * points.variance * (seed % 2)
+
+    direct = lloyd.alternate_updates(points, start, tol, 20)
+    monkeypatch.setattr(lloyd, "MAX_DIRECT_STEP", 0)
+    bounded = lloyd.alternate_updates(points, start, tol, 20)
+
+    assert direct.centres.tobytes() == bounded.centres.tobytes()
+    assert direct.labels.tobytes() == bounded.labels.tobytes()
+    for name in ("inertia", "cost", "n_iter", "reason", "shift", "n_filled"):
+        assert getattr(direct, name) == getattr(bounded, name)
+    np.testing.assert_allclose(direct.history, bounded.history, rtol=1e-9, atol=1e-9 * points.scatter)

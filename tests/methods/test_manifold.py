@@ -8,6 +8,7 @@ from oracles.manifold import false_neighbors, hessian_cost, relaxed_paths, sammo
 from scipy.sparse import csr_matrix
 from sklearn.datasets import make_swiss_roll
 
+from fivefold.core.numerics.smallest_eigenpairs import smallest_eigenpairs
 from fivefold.core.storage import memory_limits
 from fivefold.decomposition import PCA
 from fivefold.manifold import (
@@ -21,7 +22,7 @@ from fivefold.manifold import (
     isomap_sweep,
     trustworthiness,
 )
-from fivefold.manifold.embeddings.local_geometry import hessian_matrix, standard_matrix
+from fivefold.manifold.embeddings.local_geometry import hessian_matrix, standard_root
 from fivefold.manifold.embeddings.smacof import descend
 from fivefold.manifold.sammon import SammonError
 from fivefold.neighbors import NearestNeighbors
@@ -112,6 +113,8 @@ def test_a_graph_in_parts_is_refused_or_joined_with_a_warning():
     with pytest.warns(UserWarning, match="joined by their nearest rows"):
         joined = Isomap(n_neighbors=6).fit(X)
     assert np.isfinite(joined.dist_matrix_).all()
+    with pytest.warns(UserWarning, match="in 2 parts, whose places say nothing about each other. Raise n_neighbors"):
+        LocallyLinearEmbedding(n_neighbors=6, random_state=0).fit(X)
     with pytest.raises(RuntimeError, match="sparse graph"):
         Isomap(n_neighbors=6, metric="precomputed").fit(NearestNeighbors().fit(X).kneighbors_graph(X, 8, "distance"))
 
@@ -189,7 +192,8 @@ def test_weights_sum_to_one_and_nothing_but_shape_counts():
     model = LocallyLinearEmbedding(n_neighbors=8, random_state=0).fit(ROLL)
     W = model.weights_
     np.testing.assert_allclose(W.sum(axis=1), 1.0, atol=1e-9)
-    M = standard_matrix(W).toarray()
+    R = standard_root(W).toarray()
+    M = R.T @ R
     np.testing.assert_allclose(M @ np.ones(len(M)), 0.0, atol=1e-9)
     values = np.linalg.eigvalsh(M)
     assert values[0] > -1e-12
@@ -198,15 +202,38 @@ def test_weights_sum_to_one_and_nothing_but_shape_counts():
     np.testing.assert_allclose(np.abs(turned.embedding_), np.abs(model.embedding_), atol=1e-5)
 
 
-@pytest.mark.parametrize("setting", [{"n_neighbors": 8}, {"radius": 5.0}], ids=["k", "radius"])
+@pytest.mark.parametrize("setting", [{"n_neighbors": 8}, {"radius": 6.0}], ids=["k", "radius"])
 def test_the_cost_of_places_is_the_sum_of_eigenvalues(setting):
     model = LocallyLinearEmbedding(**setting, random_state=0).fit(ROLL)
-    M, Y = standard_matrix(model.weights_), model.embedding_
-    values = np.linalg.eigvalsh(M.toarray())
+    R, Y = standard_root(model.weights_).toarray(), model.embedding_
+    M = R.T @ R
+    values = np.linalg.eigvalsh(M)
     assert np.trace(Y.T @ (M @ Y)) == pytest.approx(values[1:3].sum(), rel=1e-5)
     assert model.reconstruction_error_ == pytest.approx(values[1:3].sum(), rel=1e-5)
     assert model.weight_cost() == pytest.approx(((ROLL - model.weights_ @ ROLL) ** 2).sum())
     np.testing.assert_allclose(Y.T @ Y, np.eye(2), atol=1e-7)
+
+
+@pytest.mark.parametrize("n", [2600, 5000])
+def test_places_from_factors_of_the_weights_are_those_from_factors_of_their_square(n):
+    """These weights are sparse enough that I - W is factored; of 5,000 rows its left null vector is far from even."""
+    X = make_swiss_roll(n, random_state=0)[0]
+    model = LocallyLinearEmbedding(n_neighbors=10, random_state=0, tol=1e-9).fit(X)
+    R = standard_root(model.weights_)
+    plain = smallest_eigenpairs("", (R.T @ R).tocsc(), np.ones(n), 2, np.random.RandomState(0), 1e-12)
+    # the smallest eigenvalue is 1e-10 of the largest, which leaves six digits of double precision
+    np.testing.assert_allclose(model.eigenvalues_, plain.values, rtol=1e-4)
+    np.testing.assert_allclose(np.abs(model.embedding_.T @ plain.vectors), np.eye(2), atol=1e-4)
+
+
+def test_two_closed_parts_have_a_second_null_vector():
+    """Rows between them belong to both, so that the graph is whole; the smallest eigenvalue is zero all the same."""
+    X = make_swiss_roll(1600, random_state=0)[0]
+    far = np.vstack([X, [1000.0, 0.0, 0.0] + X * [-1.0, 1.0, 1.0], [[500.0, 10.0, 0.0]]])
+    model = LocallyLinearEmbedding(n_neighbors=8, random_state=0).fit(far)
+    assert model.eigenvalues_[0] < 1e-9
+    first = model.embedding_[:, 0]
+    assert first[:1600].std() < 1e-4 * abs(first).max() and first[1600:3200].std() < 1e-4 * abs(first).max()
 
 
 def test_second_derivatives_by_gram_and_schmidt():

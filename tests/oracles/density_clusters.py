@@ -25,6 +25,22 @@ def dbscan(D, eps, min_samples, w):
     return labels, np.flatnonzero(core)
 
 
+def optics(D, min_samples, max_eps=np.inf):
+    """Order, core distances, reachability and predecessors from distances D (n, n)."""
+    n = len(D)
+    core = np.sort(D, axis=1)[:, min_samples - 1]
+    core[core > max_eps] = np.inf
+    reach, before, order = np.full(n, np.inf), np.full(n, -1), []
+    while len(order) < n:
+        i = min((j for j in range(n) if j not in order), key=lambda j: (reach[j], j))
+        order.append(i)
+        for j in range(n):
+            pair = max(core[i], D[i, j])
+            if j not in order and D[i, j] <= max_eps and pair < reach[j]:
+                reach[j], before[j] = pair, i
+    return np.array(order), core, reach, before
+
+
 def shift(x, X, bandwidth, g):
     """The weighted mean of the rows about a position; g takes squared distances in bandwidths."""
     weights = g(((X - x) ** 2).sum(axis=1) / bandwidth**2)

@@ -56,3 +56,22 @@ def false_neighbors(X, Y, k):
         ranks = {j: r for r, j in enumerate(order(X, i), start=1)}
         total += sum(max(0, ranks[j] - k) for j in order(Y, i)[:k])
     return 1 - 2 * total / (n * k * (2 * n - 3 * k - 1))
+
+
+def student_divergence(P, Y):
+    """KL(P | Q) of places Y (n, k) by its formula, and its gradient by differences of places."""
+    dof = max(Y.shape[1] - 1, 1)
+
+    def value(Y):
+        D = ((Y[:, None] - Y) ** 2).sum(axis=2)
+        K = (1 + D / dof) ** (-(dof + 1) / 2)
+        np.fill_diagonal(K, 0.0)
+        seen = P > 0
+        return float((P[seen] * np.log(P[seen] / (K / K.sum())[seen])).sum())
+
+    slope, h = np.empty_like(Y), 1e-5
+    for at in np.ndindex(*Y.shape):
+        step = np.zeros_like(Y)
+        step[at] = h
+        slope[at] = (value(Y + step) - value(Y - step)) / (2 * h)
+    return value(Y), slope

@@ -64,3 +64,22 @@ def lvq21_pass(X, y, order, M, owners, rate, window):
             for k in (a, b):
                 M[k] += (rate if owners[k] == y[t] else -rate) * (X[t] - M[k])
     return M
+
+
+def artmap_pass(A, y, order, boxes, vigilance, choice, nudge):
+    """One pass of fuzzy ARTMAP with fast learning over inputs with their complements; boxes are [weights, class]."""
+    boxes = [[w.copy(), k] for w, k in boxes]
+    for t in order:
+        a, rho = A[t], vigilance
+        ranked = sorted(boxes, key=lambda box: -np.minimum(a, box[0]).sum() / (choice + box[0].sum()))
+        for box in ranked:
+            match = np.minimum(a, box[0]).sum() / a.sum()
+            if match < rho:
+                continue
+            if box[1] == y[t]:
+                box[0] = np.minimum(a, box[0])
+                break
+            rho = match + nudge
+        else:
+            boxes.append([a.copy(), y[t]])
+    return boxes

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn import cluster as theirs
 from sklearn.datasets import make_blobs, make_moons
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from fivefold import cluster as ours
 
@@ -137,3 +137,88 @@ def test_hdbscan_agrees_for_given_distances_and_centres():
     exact = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))  # other roundings would break ties in another way
     given = ours.HDBSCAN(metric="precomputed", copy=True).fit(exact)
     np.testing.assert_array_equal(given.labels_, mine.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # scikit-learn's
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_hdbscan_labels_rows_with_missing_and_infinite_values(form):
+    X = blobs(300, 3)
+    X[3, 1], X[7, 0], X[9, 2], X[11] = np.nan, np.inf, -np.inf, [np.inf, np.nan, 1.0]
+    mine, other = both_hdbscan(form(X))
+    np.testing.assert_array_equal(mine.labels_, other.labels_)
+    np.testing.assert_allclose(mine.probabilities_, other.probabilities_, rtol=1e-9)
+    mine_cut, other_cut = mine.dbscan_clustering(0.7), other.dbscan_clustering(0.7)
+    assert adjusted_rand_score(mine_cut, other_cut) == 1.0
+    np.testing.assert_array_equal(mine_cut < 0, other_cut < 0)
+    np.testing.assert_array_equal(mine_cut[[3, 7, 9, 11]], other_cut[[3, 7, 9, 11]])
+
+
+OPTICS_OPTIONS = {
+    "default": {},
+    "radius": {"max_eps": 1.0},
+    "manhattan": {"metric": "manhattan"},
+    "level": {"cluster_method": "dbscan", "eps": 0.5},
+    "share of rows": {"min_samples": 0.05, "predecessor_correction": False},
+    "power": {"p": 3},
+    "large clusters": {"xi": 0.2, "min_cluster_size": 20},
+}
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")  # scikit-learn's, where copies of a row are reached at zero
+@pytest.mark.filterwarnings("ignore:.*All reachability values are inf")  # both say so
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("options", OPTICS_OPTIONS.values(), ids=OPTICS_OPTIONS)
+def test_optics_finds_the_same_order_and_clusters(name, options):
+    X = TABLES[name][0][:250]
+    mine, other = (module.OPTICS(**{"min_samples": 6, **options}).fit(X) for module in (ours, theirs))
+    for attribute in ("ordering_", "predecessor_", "labels_"):
+        np.testing.assert_array_equal(getattr(mine, attribute), getattr(other, attribute), attribute)
+    np.testing.assert_allclose(mine.reachability_, other.reachability_, rtol=1e-12)
+    np.testing.assert_allclose(mine.core_distances_, other.core_distances_, rtol=1e-12)
+    if mine.cluster_method == "xi":
+        np.testing.assert_array_equal(mine.cluster_hierarchy_.ravel(), np.ravel(other.cluster_hierarchy_))
+
+
+def test_functions_of_optics_give_what_scikit_learns_give():
+    X = blobs(200)
+    options = {"min_samples": 5, "max_eps": 2.0, "metric": "minkowski", "p": 2, "metric_params": None}
+    search = {"algorithm": "auto", "leaf_size": 30, "n_jobs": None}
+    found = [module.compute_optics_graph(X, **options, **search) for module in (ours, theirs)]
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
+    order, core, reach, before = found[1]
+    for module in (ours, theirs):
+        labels = module.cluster_optics_dbscan(reachability=reach, core_distances=core, ordering=order, eps=0.4)
+        slopes, places = module.cluster_optics_xi(reachability=reach, predecessor=before, ordering=order, min_samples=5)
+        found.append((labels, slopes, places))
+    for mine, other in zip(*found[2:], strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"threshold": 0.3, "branching_factor": 3}, {"threshold": 2.0, "n_clusters": None}, {"n_clusters": 7}],
+    ids=["default", "narrow", "no groups", "seven"],
+)
+def test_birch_finds_the_same_subclusters_and_labels(options):
+    X = blobs(700, 3)
+    mine, other = (module.Birch(**options).fit(X) for module in (ours, theirs))
+    places = [
+        np.lexsort(model.subcluster_centers_.T) for model in (mine, other)
+    ]  # scikit-learn's order hangs on roundings
+    np.testing.assert_allclose(mine.subcluster_centers_[places[0]], other.subcluster_centers_[places[1]], rtol=1e-9)
+    if options.get("n_clusters", 3) is not None:
+        np.testing.assert_array_equal(mine.labels_, other.labels_)
+        np.testing.assert_array_equal(mine.predict(X[::-1] + 0.1), other.predict(X[::-1] + 0.1))
+    np.testing.assert_allclose(mine.transform(X[:9])[:, places[0]], other.transform(X[:9])[:, places[1]], atol=1e-6)
+
+
+def test_birch_takes_a_clusterer_and_groups_anew_without_rows():
+    X = blobs(400)
+    models = [
+        module.Birch(n_clusters=theirs.KMeans(5, random_state=0, n_init=1), threshold=0.4).fit(X)
+        for module in (ours, theirs)
+    ]
+    assert adjusted_rand_score(*(model.labels_ for model in models)) == 1.0
+    mine, other = (model.set_params(n_clusters=4).partial_fit() for model in models)
+    np.testing.assert_array_equal(mine.predict(X), other.predict(X))

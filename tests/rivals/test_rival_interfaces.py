@@ -77,11 +77,14 @@ def alike(mine, other):
     """Arrays of one dtype and number of axes, or one type; a NumPy float is a float.
 
     Whole numbers are whole numbers: those that scikit-learn takes from SciPy have the type that SciPy's version gives.
+    An object of a private class of scikit-learn may be an object of any class of ours.
     """
     if isinstance(other, np.ndarray):
         return isinstance(mine, np.ndarray) and (mine.dtype, mine.ndim) == (other.dtype, other.ndim)
     if isinstance(other, int | np.integer) and not isinstance(other, bool):
         return isinstance(mine, int | np.integer)
+    if type(other).__name__.startswith("_"):
+        return mine is not None
     return isinstance(mine, type(other))
 
 

@@ -113,3 +113,14 @@ def test_scikit_learns_hessian_is_its_ltsa_and_ours_is_not():
     assert theirs[0] == pytest.approx(theirs[1], rel=1e-8)
     ours = manifold.LocallyLinearEmbedding(method="hessian", **settings).fit(ROLL).reconstruction_error_
     assert ours < 0.9 * theirs[0]
+
+
+@pytest.mark.parametrize("method", ["exact", "barnes_hut"])
+def test_tsne_takes_the_steps_of_scikit_learn(method):
+    options = {"perplexity": 12.0, "init": NORMAL[:, :2].astype(np.float32), "method": method, "angle": 0.0}
+    short_steps = {"learning_rate": 1.0, "early_exaggeration": 2.0, "max_iter": 300}  # long ones magnify rounding
+    ours, theirs = (lib.TSNE(**options, **short_steps).fit(NORMAL) for lib in (manifold, rival))
+    np.testing.assert_allclose(ours.embedding_, theirs.embedding_, atol=1e-3)
+    assert ours.kl_divergence_ == pytest.approx(theirs.kl_divergence_, rel=1e-4)
+    assert ours.n_iter_ == theirs.n_iter_ and ours.embedding_.dtype == theirs.embedding_.dtype
+    assert list(ours.get_feature_names_out()) == list(theirs.get_feature_names_out())

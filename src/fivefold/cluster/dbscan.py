@@ -78,7 +78,7 @@ class DBSCAN(NeighborhoodClusterer):
             "Give each other row to the first cluster with a core row within eps of it; the rest is noise.",
         ),
         source="Ester, Kriegel, Sander & Xu (1996)",
-        see_also=("HDBSCAN", "MeanShift", "KMeans", "LocalOutlierFactor"),
+        see_also=("HDBSCAN", "OPTICS", "MeanShift", "KMeans", "LocalOutlierFactor"),
         given={"eps": 2.0},
         variants=({"eps": 1.5, "min_samples": 3, "metric": "manhattan"},),
         growth=1.5,
@@ -92,7 +92,9 @@ class DBSCAN(NeighborhoodClusterer):
         """Find the clusters of the rows of X; a weight of two means a row is there twice."""
         return self._fit_admitted(X, y, sample_weight, given=sample_weight)
 
-    def fit_predict(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Codes:
+    def fit_predict(  # type: ignore[override]  # weights are all that its fit takes besides
+        self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None
+    ) -> Codes:
         """Fit, and give the label of each row."""
         return self.fit(X, sample_weight=sample_weight).labels_
 

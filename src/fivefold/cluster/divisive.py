@@ -18,13 +18,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from fivefold.cluster.hierarchy.dendrogram import Dendrogram
+from fivefold.cluster.hierarchy.progress import KeptWhenInterrupted
 from fivefold.cluster.kmeans import KMeans
 from fivefold.core._sklearn import ClusterMixin
+from fivefold.core.console.fit_progress import fit_steps
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Count, Seed
 from fivefold.core.registry import Card
 from fivefold.core.storage.memory_limits import refuse_square
-from fivefold.core.types import Codes, Indices, Mask, Matrix, Rng, Table
+from fivefold.core.types import Codes, Indices, Mask, Matrix, Rng, Table, Vector
 from fivefold.spatial.distances import squared_distances
 
 MAX_EXHAUSTIVE_ROWS = 18  # 131,071 ways to split
@@ -104,11 +106,16 @@ class DivisiveClustering(ClusterMixin, Unsupervised):
                 f"{MAX_EXHAUSTIVE_ROWS} rows. Use 'two_means' or 'splinter'"
             )
         rng = check_random_state(self.random_state)
-        self.model_ = _divide(X.astype(np.float64, copy=False), self.n_clusters, SPLITS[self.split], rng)
+        with fit_steps(self, "split", self.n_clusters, X) as monitor:
+            watch = KeptWhenInterrupted(monitor)
+            self.model_ = _divide(X.astype(np.float64, copy=False), self.n_clusters, SPLITS[self.split], rng, watch)
+        watch.warn(self, "split")
 
 
-def _divide(X: Matrix, n_clusters: int, split: Split, rng: Rng) -> DivisiveModel:
-    """Split until there are so many clusters."""
+def _divide(
+    X: Matrix, n_clusters: int, split: Split, rng: Rng, monitor: Callable[[float], bool] = lambda gap: False
+) -> DivisiveModel:
+    """Split until there are so many clusters, or the monitor says that there are enough."""
     parts: dict[int, Indices] = {0: np.arange(len(X))}  # by node, in the order in which splits make them
     children: dict[int, tuple[int, int]] = {}
     waiting: list[tuple[float, int, Indices, Indices]] = []
@@ -117,17 +124,19 @@ def _divide(X: Matrix, n_clusters: int, split: Split, rng: Rng) -> DivisiveModel
         rows = parts[node]
         if len(rows) > 1:
             first = _two_parts(X[rows], split, rng)
-            gap = float(np.linalg.norm(X[rows[first]].mean(axis=0) - X[rows[~first]].mean(axis=0)))
+            gap = _length(X[rows[first]].mean(axis=0) - X[rows[~first]].mean(axis=0))
             heapq.heappush(waiting, (-gap, node, rows[first], rows[~first]))
 
     plan(0)
     heights: list[float] = []
-    while len(heights) < n_clusters - 1:
+    enough = False
+    while len(heights) < n_clusters - 1 and not enough:
         gap, node, left, right = heapq.heappop(waiting)
         children[node] = (2 * len(heights) + 1, 2 * len(heights) + 2)
         parts[children[node][0]], parts[children[node][1]] = left, right
         heights.append(-gap)
-        for new in children[node]:
+        enough = monitor(-gap)
+        for new in () if enough else children[node]:
             plan(new)
     leaves = sorted((node for node in parts if node not in children), key=lambda node: parts[node].min())
     name = {node: i for i, node in enumerate(leaves)}
@@ -141,11 +150,18 @@ def _divide(X: Matrix, n_clusters: int, split: Split, rng: Rng) -> DivisiveModel
     return DivisiveModel(Dendrogram(merged, np.array(heights[::-1]), len(leaves)), labels)
 
 
+def _length(x: Vector) -> float:
+    """|x|, also where squares would be zero."""
+    length, size = float(np.linalg.norm(x)), float(np.abs(x).max())
+    return length if length > 0 or size == 0 else size * float(np.linalg.norm(x / size))
+
+
 def _two_parts(X: Matrix, split: Split, rng: Rng) -> Mask:
     """The first part of a split; of equal rows the first row alone."""
     if len(X) == 2 or (X == X[0]).all():
         return np.arange(len(X)) == 0
-    return split(X, rng)
+    size = float(np.abs(X - X[0]).max())
+    return split(X if size * size > 0 else (X - X[0]) / size, rng)  # squares of smaller differences would be zero
 
 
 def _two_means(X: Matrix, rng: Rng) -> Mask:

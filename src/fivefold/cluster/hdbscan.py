@@ -12,20 +12,24 @@ Campello, Moulavi & Sander (2013); Malzer & Baum (2020), cluster_selection_epsil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
-from fivefold.cluster.neighborhoods.base import Algorithm, Metric, NeighborhoodClusterer
+from fivefold.cluster.neighborhoods.base import Algorithm, DistanceTakes, Metric, NeighborhoodClusterer
 from fivefold.cluster.neighborhoods.condensed_tree import (
     condensed_tree,
     labels_of,
     stable_clusters,
     widened_clusters,
 )
-from fivefold.cluster.neighborhoods.spanning_tree_loops import cut_merges, merge_edges, tree_of_distances, tree_of_rows
+from fivefold.cluster.neighborhoods.reachability import reduced_core_distances, visit_rows
+from fivefold.cluster.neighborhoods.reachability_loops import Reach
+from fivefold.cluster.neighborhoods.spanning_tree_loops import cut_merges, merge_edges, tree_of_distances
+from fivefold.core.admission.takes import Takes
+from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Range
 from fivefold.core.registry import Card
@@ -35,6 +39,7 @@ from fivefold.spatial.metrics.metric import VectorMetric
 from fivefold.spatial.search import NeighborIndex
 from fivefold.spatial.search.object_rows import BlockRows
 
+INFINITE, MISSING = -2, -3  # labels of rows with infinite and with missing values
 ROW_FINISHES = ("root", "plain")  # of metrics whose distances the loop over rows computes itself
 
 
@@ -42,9 +47,9 @@ ROW_FINISHES = ("root", "plain")  # of metrics whose distances the loop over row
 class DensityHierarchy:
     """Labels of the rows of fit, and the tree that they were cut from."""
 
-    labels: Codes  # (n,), -1 for noise
+    labels: Codes  # (n,), -1 for noise, INFINITE and MISSING for rows that have no place
     strengths: Doubles  # (n,)
-    merges: Indices  # (n - 1, 2): clusters that are joined; rows are 0..n - 1, merge i makes n + i
+    merges: Indices  # (n - 1, 2): clusters that are joined; rows that have a place are 0..n - 1, merge i makes n + i
     heights: Doubles  # (n - 1,)
     centroids: Any = None  # (K, d)
     medoids: Any = None  # (K, d)
@@ -58,6 +63,14 @@ class _stored_centres(learned):
         if found is None:
             raise AttributeError(f"{self._name} is there if store_centers asks for it")
         return found
+
+
+class PlacedRows(DistanceTakes):
+    """What is taken: given distances are not missing, though they may be infinite."""
+
+    def __get__(self, estimator: object, owner: type | None = None) -> Takes:
+        found = super().__get__(estimator, owner)
+        return replace(found, missing=False) if found.positive else found
 
 
 class HDBSCAN(NeighborhoodClusterer):
@@ -86,9 +99,12 @@ class HDBSCAN(NeighborhoodClusterer):
 
     Attributes
     ----------
+    labels_
+        the cluster of each row, -1 for noise; -2 for rows with infinite values and -3 for rows with missing ones, which
+        are left out.
     probabilities_
         how strongly each row belongs to its cluster: the level at which it leaves, as a share of the highest; 0 for
-        noise.
+        noise and for rows with infinite values, NaN for rows with missing ones.
     centroids_, medoids_
         centres of the clusters, where `store_centers` asks for them.
 
@@ -127,17 +143,38 @@ class HDBSCAN(NeighborhoodClusterer):
             "Choose the clusters that last longest; the rest is noise.",
         ),
         source="Campello, Moulavi & Sander (2013)",
-        see_also=("DBSCAN", "MeanShift"),
+        see_also=("DBSCAN", "OPTICS", "MeanShift"),
         given={"copy": True},
         variants=({"min_cluster_size": 8, "cluster_selection_method": "leaf", "metric": "manhattan"},),
         growth=2.0,
     )
+
+    takes = PlacedRows(Takes(sparse=True, missing=True, empty=False, infinite=True))
 
     probabilities_ = learned("strengths")
     centroids_ = _stored_centres("centroids")
     medoids_ = _stored_centres("medoids")
 
     def _fit(self, X: Table) -> None:
+        if self.metric == "precomputed":
+            self.model_ = self._hierarchy(X)
+            return
+        with np.errstate(invalid="ignore"):
+            sums = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        placed = np.isfinite(sums)
+        if placed.all():
+            self.model_ = self._hierarchy(X)
+            return
+        if not placed.any():
+            raise ValueError("HDBSCAN: every row has missing or infinite values. Impute them, or leave out columns")
+        model = self._hierarchy(X[np.flatnonzero(placed)])
+        labels = np.where(np.isnan(sums), MISSING, INFINITE)
+        strengths = np.where(np.isnan(sums), np.nan, 0.0)
+        labels[placed], strengths[placed] = model.labels, model.strengths
+        self.model_ = replace(model, labels=labels, strengths=strengths)
+
+    def _hierarchy(self, X: Table) -> DensityHierarchy:
+        """The clusters of rows that are all finite."""
         n = X.shape[0]
         least = int(self.min_cluster_size if self.min_samples is None else self.min_samples)
         if n == 1:
@@ -166,28 +203,37 @@ class HDBSCAN(NeighborhoodClusterer):
             clusters = widened_clusters(tree, clusters, epsilon, root)
         labels, strengths = labels_of(tree, clusters, epsilon, root)
         model = DensityHierarchy(labels, strengths, merges, heights)
-        self.model_ = model if self.store_centers is None else self._with_centres(model, X)
+        return model if self.store_centers is None else self._with_centres(model, X)
 
     def _spanning_tree(self, index: NeighborIndex, least: int) -> tuple[Indices, Doubles]:
         """Edges (n - 1, 2) of the tree of mutual reachability, and their lengths."""
         n, alpha = index.n, float(self.alpha)
-        edges, lengths = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
         if (
             not isinstance(index.searcher, BlockRows)
             and isinstance(index.measure, VectorMetric)
             and index.measure.finish in ROW_FINISHES
         ):
             search = index.searcher
-            values, _ = search.nearest(search.X, np.full(n, -1, np.int64), least)
-            scale, down = float(index.measure.reduced(1 / alpha)), search.tree
-            core, work = np.ascontiguousarray(values[:, -1]), down._scratch()[0]
-            tree_of_rows(index.measure.rule, down.tree, search.X, core, scale, work, edges, lengths)
-            return edges, lengths
-        refuse_square("HDBSCAN", n, 1, "Use a metric of rows of numbers, which keeps no distances, or fewer rows")
+            scale, core = float(index.measure.reduced(1 / alpha)), reduced_core_distances(search, least)
+            visits = visit_rows(search.tree, Reach(core, mutual=True, scale=scale, limit=np.inf, tens=0.0))
+            later = visits.order[1:]
+            return np.column_stack([visits.source[later], later]), np.asarray(
+                index.measure.distances(visits.lengths[later]), np.float64
+            )
+        refuse_square("HDBSCAN", n, 2, "Use a metric of rows of numbers, which keeps no distances, or fewer rows")
         D = _stored_distances(index.X) if issparse(index.X) and self.metric == "precomputed" else index.distances()
-        core = np.partition(D, least - 1, axis=1)[:, least - 1]
+        if self.metric == "precomputed" and not issparse(index.X) and not np.allclose(D, D.T):
+            i, j = (int(part[0]) for part in np.nonzero(~np.isclose(D, D.T)))
+            raise ValueError(
+                f"HDBSCAN: The precomputed distance matrix is expected to be symmetric, however its values of rows {i} "
+                f"and {j} are {D[i, j]:g} one way and {D[j, i]:g} the other. Give (D + D.T) / 2, say"
+            )
+        edges, lengths = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+        core = np.partition(D, least - 1, axis=1)[:, least - 1].astype(np.float64, copy=False)
         tree_of_distances(np.ascontiguousarray(D, dtype=np.float64), core, alpha, edges, lengths)
-        if not np.isfinite(lengths).all():
+        if not np.isfinite(lengths).all() and not issparse(index.X):
+            warn("HDBSCAN: some rows are connected to others by infinite distances only, and join them last")
+        elif not np.isfinite(lengths).all():
             raise ValueError(
                 f"HDBSCAN: the distances that are stored do not connect all rows, or some row has fewer than "
                 f"min_samples={least} of them. Store more neighbours of each row, or set min_samples to less"
@@ -213,11 +259,14 @@ class HDBSCAN(NeighborhoodClusterer):
     def dbscan_clustering(self, cut_distance: float, min_cluster_size: int = 5) -> Codes:
         """The clusters of DBSCAN at this radius, without rows that are not dense themselves; smaller ones are noise."""
         model: DensityHierarchy = self.model_
-        roots = np.empty(len(model.labels), np.int64)
+        placed = model.labels > INFINITE
+        roots = np.empty(len(model.merges) + 1, np.int64)
         cut_merges(model.merges, model.heights, float(cut_distance), roots)
         _, place, counts = np.unique(roots, return_inverse=True, return_counts=True)
         large = counts >= min_cluster_size
-        return np.where(large, np.cumsum(large) - 1, -1)[place]
+        labels = model.labels.copy()
+        labels[placed] = np.where(large, np.cumsum(large) - 1, -1)[place]
+        return labels
 
 
 def _stored_distances(X: Table) -> Doubles:

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import Tags
 
 from fivefold.cluster.centres.restarts import IMPROVEMENT_RATIO, check_enough_rows, warn_empty_clusters
@@ -30,6 +29,7 @@ from fivefold.core.types import Codes, Indices, Matrix, Rng, UserTable, Weights
 from fivefold.spatial.centres.medoids import Medoids, built_medoids, drawn_medoids, nearest_medoids, swap_medoids
 from fivefold.spatial.distances import squared_distances
 from fivefold.spatial.row_sampling import canonical_order
+from fivefold.spatial.search import NeighborIndex
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class KMedoids(Transformer, Clusterer):
         A, B = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
         if self.metric == "euclidean":
             return np.sqrt(squared_distances(A, None if A is B else B))
-        return np.ascontiguousarray(pairwise_distances(A, B, metric=self.metric))
+        return NeighborIndex(B, self.metric).distances(A)
 
     @property
     def _n_features_out(self) -> int:

@@ -34,6 +34,7 @@ from fivefold.spatial.search import NeighborIndex
 from fivefold.spatial.smoothing_kernels import KERNELS
 
 QUANTILE = 0.3  # share of the rows within the bandwidth of a row, on average, where none is given
+BLOCK_NEIGHBORS = 1 << 22  # neighbours that are listed at once
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class MeanShift(ClusterMixin, Unsupervised):
             "Give each row to its nearest mode.",
         ),
         source="Fukunaga & Hostetler (1975); Comaniciu & Meer (2002)",
-        see_also=("DBSCAN", "KMeans", "KernelDensity"),
+        see_also=("DBSCAN", "OPTICS", "KMeans", "KernelDensity"),
         variants=(
             {"bandwidth": 2.0, "profile": "gaussian", "assign": "climb"},
             {"bandwidth": 2.5, "bin_seeding": True, "cluster_all": False},
@@ -276,13 +277,13 @@ def estimate_bandwidth(
     n_samples: int | None = None,
     random_state: Seed = 0,
     n_jobs: int | None = None,
-) -> float:
+) -> np.floating[Any]:
     """A bandwidth for mean shift: the mean distance of rows to the farthest of their `quantile` nearest.
 
     Examples
     --------
     >>> from fivefold.cluster import estimate_bandwidth
-    >>> estimate_bandwidth([[1, 1], [2, 1], [1, 0], [4, 7], [3, 5], [3, 6]], quantile=0.5).__round__(2)
+    >>> round(float(estimate_bandwidth([[1, 1], [2, 1], [1, 0], [4, 7], [3, 5], [3, 6]], quantile=0.5)), 2)
     1.62
     """
     if not 0 <= quantile <= 1:
@@ -291,7 +292,9 @@ def estimate_bandwidth(
     if n_samples is not None:
         rows = rows[check_random_state(random_state).permutation(len(rows))[:n_samples]]
     k = max(1, int(len(rows) * quantile))
-    return float(NeighborIndex(rows).query(rows, k)[0][:, -1].mean())
+    index, step = NeighborIndex(rows), max(1, BLOCK_NEIGHBORS // k)
+    blocks = (rows[at : at + step] for at in range(0, len(rows), step))
+    return np.concatenate([index.query(block, k)[0][:, -1] for block in blocks]).mean()
 
 
 def mean_shift(

@@ -21,8 +21,10 @@ from fivefold.cluster.hierarchy.merge_path import (
     merge_stepwise,
     squared_cost,
 )
+from fivefold.cluster.hierarchy.progress import KeptWhenInterrupted
 from fivefold.cluster.kmeans import KMeans
 from fivefold.core._sklearn import ClusterMixin
+from fivefold.core.console.fit_progress import fit_steps
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Count, Seed
 from fivefold.core.registry import Card
@@ -106,7 +108,10 @@ class StepwiseAgglomeration(ClusterMixin, Unsupervised):
                 f"(n_samples={len(X)}); start from more"
             )
         cost = COSTS[self.cost] if isinstance(self.cost, str) else self.cost
-        path = merge_stepwise(X.astype(np.float64, copy=False), r, cost)
+        with fit_steps(self, "merge", max(k - 1, 1), X) as monitor:
+            watch = KeptWhenInterrupted(monitor)
+            path = merge_stepwise(X.astype(np.float64, copy=False), r, cost, watch)
+        watch.warn(self, "merge")
         self.model_ = StepwiseModel(path, np.unique(path.assignment(self.n_clusters), return_inverse=True)[1])
 
     def _start_labels(self, X: Table) -> Codes:

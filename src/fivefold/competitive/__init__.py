@@ -1,6 +1,7 @@
 """Competitive learning: units that compete for rows, maps of units, networks that learn from one row at a time."""
 
 from fivefold.competitive.fuzzy_art import FuzzyART as FuzzyART
+from fivefold.competitive.fuzzy_artmap import FuzzyARTMAP as FuzzyARTMAP
 from fivefold.competitive.glvq import GLVQ as GLVQ
 from fivefold.competitive.gmlvq import GMLVQ as GMLVQ
 from fivefold.competitive.growing_map import GrowingMap as GrowingMap

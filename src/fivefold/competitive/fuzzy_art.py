@@ -18,7 +18,7 @@ import numpy as np
 
 from fivefold.competitive.units.resonance_loops import choose_categories, resonance_pass
 from fivefold.competitive.units.row_passes import distinct_rows, run_passes
-from fivefold.core.estimators.base import Clusterer, learned
+from fivefold.core.estimators.base import Clusterer, Estimator, learned
 from fivefold.core.estimators.params import Count, Fraction, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
@@ -47,32 +47,52 @@ class Categories:
         return np.concatenate([A, 1 - A], axis=1)
 
 
-class FuzzyART(Clusterer):
+class ResonanceLearner(Estimator):
+    """Base of methods whose categories grow to hold the rows they resonate with.
+
+    Parameters
+    ----------
+    learning_rate
+        how far a category shrinks towards what it has in common with a row; 1 is fast learning.
+    choice
+        alpha of the choice function: a small number prefers the smallest of several boxes that hold a row.
+    max_iter
+        maximum number of passes over the rows; passes end when one changes nothing.
+    random_state
+        seed of the order of the rows in `fit`.
+
+    Attributes
+    ----------
+    weights_
+        the categories (K, 2 n_features): the low corner of a box, and one minus its high corner, in scaled columns.
+    n_iter_
+        passes made.
+    """
+
+    _: KW_ONLY
+    learning_rate: Fraction = 1.0
+    choice: Positive = 0.001
+    max_iter: Count = 20
+    random_state: Seed = None
+
+    weights_, n_iter_ = learned("weights"), learned("n_iter")
+
+
+class FuzzyART(ResonanceLearner, Clusterer):
     """Fuzzy adaptive resonance, and ART1 for binary columns.
 
     Parameters
     ----------
     vigilance
         how much of a row its category has to match, from 0 to 1: the larger, the more categories.
-    learning_rate
-        how far a category shrinks towards what it has in common with a row; 1 is fast learning.
-    choice
-        alpha of the choice function: a small number prefers the smallest of several boxes that hold a row.
     form
-        "fuzzy" for numbers, or "art1", which takes a column for present above the middle of its range.
-    max_iter
-        maximum number of passes over the rows; passes end when one changes nothing.
-    random_state
-        seed of the order of the rows.
+        "fuzzy" for numbers, or "art1", which takes a column for present above the middle of its range, and whose
+        categories (K, n_features) are what their rows have in common.
 
     Attributes
     ----------
-    weights_
-        the categories; of "fuzzy" the low corner of a box, and one minus its high corner, in scaled columns.
     labels_
         the category of each row.
-    n_iter_
-        passes made.
 
     Examples
     --------
@@ -84,13 +104,7 @@ class FuzzyART(Clusterer):
 
     vigilance: Fraction = 0.6
     _: KW_ONLY
-    learning_rate: Fraction = 1.0
-    choice: Positive = 0.001
     form: Literal["fuzzy", "art1"] = "fuzzy"
-    max_iter: Count = 20
-    random_state: Seed = None
-
-    weights_, n_iter_ = learned("weights"), learned("n_iter")
 
     card = Card(
         applications=("clustering",),
@@ -103,7 +117,7 @@ class FuzzyART(Clusterer):
             "Let the box grow to hold the row.",
         ),
         source="Carpenter, Grossberg & Rosen (1991); Carpenter & Grossberg (1987)",
-        see_also=("LeaderClustering", "KMeans"),
+        see_also=("FuzzyARTMAP", "LeaderClustering", "KMeans"),
         variants=({"vigilance": 0.8, "learning_rate": 0.5}, {"form": "art1"}),
     )
 

@@ -21,10 +21,13 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.storage.memory_limits import refuse_table
 from fivefold.core.types import Array, Doubles, Table, Target, Weights
 from fivefold.optim.minimise import minimise
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.spatial.labelled_rows import LabelledRows
+
+ARRAYS_OF_DISTANCES = 5.0  # of rows and units, which the cost and its derivatives take
 
 
 class CostMinimiser(UnitClassifier):
@@ -62,6 +65,8 @@ class CostMinimiser(UnitClassifier):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         rows = LabelledRows.of(X, y, w)
         start, owners = self._start(rows, check_random_state(self.random_state))
+        cure = "Ask for fewer units, or fit a sample of the rows"
+        refuse_table(type(self).__name__, len(rows.X), len(owners), ARRAYS_OF_DISTANCES, cure)
         Z = np.ascontiguousarray(rows.X, np.float64)
         origin = rows.w @ Z / rows.w.sum()
         scale = np.sqrt(rows.w @ np.square(Z - origin).sum(axis=1) / rows.w.sum()) or 1.0

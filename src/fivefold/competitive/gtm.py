@@ -11,8 +11,9 @@ Bishop, Svensen & Williams (1998).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,14 +25,15 @@ from fivefold.core.estimators.base import DensityEstimator, Transformer, learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.numerics.products import cross_product
-from fivefold.core.parallel import map_parts
+from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
 from fivefold.core.types import Doubles, Matrix, Table, UserTable, UserTarget, Vector, Weights
 from fivefold.inference.em import em
 from fivefold.spatial.distances import squared_distances
 
 VARIANCE_FLOOR = 1e-9  # of the variance of the rows: the noise is not smaller
-ROWS_PER_PART = 2048  # rows whose posteriors exist at a time
+SHARES_PER_PART = 1 << 17  # shares of rows in grid points that a thread holds at a time
+T = TypeVar("T")
 
 
 class GridSums(NamedTuple):
@@ -62,6 +64,11 @@ class Surface:
         """The means of the mixture (K, d), as rows were given."""
         return self.Phi @ self.W + self.mean
 
+    def by_parts(self, work: Callable[[int, int], T], n: int) -> list[T]:
+        """work(lo, hi) for parts of n rows, so few at a time that their posteriors fit into a cache."""
+        rows = max(1, SHARES_PER_PART // len(self.Phi))
+        return map_items(lambda i: work(i * rows, min((i + 1) * rows, n)), -(-n // rows))
+
     def posterior(self, Z: Matrix) -> tuple[Doubles, Doubles]:
         """The share of each grid point in each centred row (n, K), and the log density of the row."""
         M = self.Phi @ self.W
@@ -80,7 +87,7 @@ class Surface:
             squares = float(w[lo:hi] @ np.square(X[lo:hi]).sum(axis=1))
             return R.sum(axis=0), R.T @ X[lo:hi], squares, float(w[lo:hi] @ evidence)
 
-        parts = list(zip(*map_parts(part, len(X), rows=ROWS_PER_PART), strict=True))
+        parts = list(zip(*self.by_parts(part, len(X)), strict=True))
         stats = GridSums(np.sum(parts[0], axis=0), np.sum(parts[1], axis=0), float(sum(parts[2])))
         return stats, float(sum(parts[3])) - 0.5 * self.alpha * float(np.square(self.W).sum())
 
@@ -196,15 +203,13 @@ class GTM(Transformer, DensityEstimator):
     def transform(self, X: UserTable) -> Matrix:
         """The posterior mean of each row in the plane, whose sides run from -1 to 1 (n, 2)."""
         X, model = self._admit(X), self.model_
-        parts = map_parts(
-            lambda lo, hi: model.posterior(X[lo:hi] - model.mean)[0] @ model.places, len(X), rows=ROWS_PER_PART
-        )
+        parts = model.by_parts(lambda lo, hi: model.posterior(X[lo:hi] - model.mean)[0] @ model.places, len(X))
         return np.concatenate(parts).astype(X.dtype, copy=False)
 
     def score_samples(self, X: UserTable) -> Vector:
         """The log density of each row."""
         X, model = self._admit(X), self.model_
-        parts = map_parts(lambda lo, hi: model.posterior(X[lo:hi] - model.mean)[1], len(X), rows=ROWS_PER_PART)
+        parts = model.by_parts(lambda lo, hi: model.posterior(X[lo:hi] - model.mean)[1], len(X))
         return np.concatenate(parts)
 
     def score(self, X: UserTable, y: UserTarget = None) -> float:

@@ -1,11 +1,12 @@
 """Online k-means: the centre nearest to a row moves towards it, one row after the other.
 
-    i = argmin_k |x - m_k|^2 + C (K p_k - 1),        m_i <- m_i + eta (x - m_i)
+    i = argmin_k |x - m_k|^2 + C (K p_k - 1),        m_i <- m_i + eta (x - m_i) + alpha (last step of m_i)
 
 With eta = 1 / (number of rows that m_i has won) centres are running means; with eta that falls from pass to pass they
-settle. A small eta is stable, a large one adapts: no single value does both. Centres that start far from all rows may
-never win, and are dead. Starting on rows makes that rare; the conscience C > 0 prevents it: p_k is the share of rows
-that a centre won lately, and one that won more than 1 / K is put at a disadvantage.
+settle. A small eta is stable, a large one adapts: no single value does both. A momentum alpha > 0 evens steps out.
+Centres that start far from all rows may never win, and are dead. Starting on rows makes that rare; the conscience C > 0
+prevents it: p_k is the share of rows that a centre won lately, and one that won more than 1 / K is put at a
+disadvantage.
 
 MacQueen (1967); DeSieno (1988), conscience.
 """
@@ -13,7 +14,7 @@ MacQueen (1967); DeSieno (1988), conscience.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from fivefold.competitive.units.competition_loops import online_pass
 from fivefold.competitive.units.row_passes import distinct_rows, falling, run_passes
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Seed
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Range, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Doubles, Indices, Matrix, Rng, Table, Weights
@@ -68,6 +69,8 @@ class OnlineKMeans(PrototypeClusterer):
         their mean: 0 not at all, 10 so much that all win about equally often.
     conscience_rate
         how fast the share of rows that a centre won lately forgets.
+    momentum
+        share of the last step of a centre that is added to its next one.
     max_iter
         maximum number of passes over the rows.
     tol
@@ -100,6 +103,7 @@ class OnlineKMeans(PrototypeClusterer):
     learning_rate: OpenFraction | Literal["running_mean"] = 0.2
     conscience: NonNegative = 0.0
     conscience_rate: OpenFraction = 0.001
+    momentum: Annotated[float, Range(0, 1, open_high=True)] = 0.0
     max_iter: Count = 50
     tol: NonNegative = 1e-6
     random_state: Seed = None
@@ -121,7 +125,7 @@ class OnlineKMeans(PrototypeClusterer):
         see_also=("KMeans", "MiniBatchKMeans", "SelfOrganizingMap"),
         variants=(
             {"n_clusters": 3, "learning_rate": "running_mean", "init": "k-means++"},
-            {"n_clusters": 4, "init": "box", "conscience": 1.0},
+            {"n_clusters": 4, "init": "box", "conscience": 1.0, "momentum": 0.5},
         ),
         search={"n_clusters": (2, 3, 5, 8, 12)},
     )
@@ -166,7 +170,10 @@ class OnlineKMeans(PrototypeClusterer):
         M, wins, shares = np.ascontiguousarray(state.centres.T), state.wins.copy(), state.shares.copy()
         rate = self.learning_rate
         eta = 0.0 if isinstance(rate, str) else falling(rate, LAST_RATE_SHARE * rate, t, self.max_iter)
-        value = online_pass(Z, w, order, M, wins, shares, eta, self.conscience * scale, self.conscience_rate)
+        value = online_pass(
+            Z, w, order, M, wins, shares, eta, self.conscience * scale, self.conscience_rate, float(self.momentum),
+            np.zeros_like(M),
+        )  # fmt: skip
         return Competition(np.ascontiguousarray(M.T), wins, shares), float(value)
 
     def _start(self, points: Points, rng: Rng) -> Matrix:

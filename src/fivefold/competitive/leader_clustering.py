@@ -5,6 +5,9 @@
 rho is the vigilance: the largest distance at which a unit answers for a row. The number of clusters is found, and
 depends on the order of the rows. With eta = 0 no row is farther than rho from the unit that took it.
 
+The dot-product form keeps rows and units at norm one and asks for the largest b_k = m_k'x: since |x - m|^2 = 2 - 2 b it
+is the same with the distance 1 - b.
+
 Hartigan (1975); Carpenter & Grossberg (1988).
 """
 
@@ -23,7 +26,7 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Doubles, Matrix, Table, Weights
 from fivefold.spatial.centres.lloyd import nearest_centres, nearest_distances
-from fivefold.spatial.points import Points
+from fivefold.spatial.points import Points, squared_norms
 
 STILL = 1e-300  # a rate that moves nothing: zero stands for running means in the loop
 
@@ -54,6 +57,8 @@ class LeaderClustering(Clusterer):
         maximum number of passes over the rows; passes end when one adds no unit.
     shuffle
         whether the order of rows is random; otherwise it is that of the table.
+    metric
+        "euclidean", or "cosine", one less the dot product of rows and units at norm one: only directions count.
     random_state
         seed of the order of the rows.
 
@@ -85,6 +90,7 @@ class LeaderClustering(Clusterer):
     learning_rate: Fraction | Literal["running_mean"] = "running_mean"
     max_iter: Count = 1
     shuffle: bool = True
+    metric: Literal["euclidean", "cosine"] = "euclidean"
     random_state: Seed = None
 
     cluster_centers_, wins_ = learned("centres"), learned("wins")
@@ -105,39 +111,56 @@ class LeaderClustering(Clusterer):
     )
 
     def _fit(self, X: Table, w: Weights) -> None:
-        rng = check_random_state(self.random_state)
+        rng, X = check_random_state(self.random_state), self._directed(X)
         Z, v = distinct_rows(X, w) if self.shuffle else (np.ascontiguousarray(X, np.float64), w)
-        rho = self._vigilance(X, w)
 
         def step(t: int, state: Leaders) -> tuple[Leaders, float, bool]:
             order = rng.permutation(len(Z)) if self.shuffle else np.arange(len(Z))
             now, added = self._show(Z, v, order, state)
             return now, float(len(now.centres)), added == 0
 
-        start = Leaders(np.empty((0, X.shape[1])), np.empty(0), rho, 0.0, 0)
+        start = self._no_units(X, w)
         state, _, done = run_passes(self, X, self.max_iter, start, step, lambda state, value, done: state)
-        centres = state.centres.astype(X.dtype)
-        inertia = float(w @ nearest_distances(X, centres)[1])
-        self.model_ = Leaders(centres, state.wins, rho, inertia, done)
+        self.model_ = self._leaders(X, w, state, done)
 
     def _assign(self, X: Table) -> Codes:
-        return nearest_centres(X, self.model_.centres)
+        return nearest_centres(self._directed(X), self.model_.centres)
 
     def _update(self, X: Table, w: Weights) -> None:
-        if not self.__sklearn_is_fitted__():
-            self.model_ = Leaders(np.empty((0, X.shape[1])), np.empty(0), self._vigilance(X, w), 0.0, 0)
-        state, _ = self._show(np.ascontiguousarray(X, np.float64), w, np.arange(len(X)), self.model_)
-        centres = state.centres.astype(X.dtype)
-        inertia = float(w @ nearest_distances(X, centres)[1])
-        self.model_ = Leaders(centres, state.wins, state.vigilance, inertia, self.model_.n_iter + 1)
+        X = self._directed(X)
+        known = self.model_ if self.__sklearn_is_fitted__() else self._no_units(X, w)
+        state, _ = self._show(np.ascontiguousarray(X, np.float64), w, np.arange(len(X)), known)
+        self.model_ = self._leaders(X, w, state, known.n_iter + 1)
 
-    def _vigilance(self, X: Table, w: Weights) -> float:
+    def _directed(self, X: Table) -> Table:
+        """The rows, at norm one where directions alone count."""
+        if self.metric == "euclidean":
+            return X
+        largest = np.abs(X).max(axis=1, keepdims=True)
+        if not largest.all():
+            raise ValueError(
+                f"LeaderClustering: row {int((largest == 0).argmax())} is zero in every column, and has no direction "
+                "for metric='cosine'. Leave such rows out, or take metric='euclidean'"
+            )
+        Z = X / largest  # squares of large numbers would overflow
+        return Z / np.sqrt(squared_norms(Z))[:, None]
+
+    def _no_units(self, X: Table, w: Weights) -> Leaders:
         if self.vigilance is not None:
-            return float(self.vigilance)
-        return float(np.sqrt(Points.of(X, w).scatter / w.sum())) / 2
+            rho = float(self.vigilance)
+        else:
+            rho = float(np.sqrt(Points.of(X, w).scatter / w.sum())) / 2
+            rho = rho if self.metric == "euclidean" else rho * rho / 2
+        return Leaders(np.empty((0, X.shape[1])), np.empty(0), rho, 0.0, 0)
+
+    def _leaders(self, X: Table, w: Weights, state: Leaders, done: int) -> Leaders:
+        """Units in the precision of the rows, and how well they represent them."""
+        centres = state.centres.astype(X.dtype)
+        return Leaders(centres, state.wins, state.vigilance, float(w @ nearest_distances(X, centres)[1]), done)
 
     def _show(self, Z: Doubles, w: Weights, order: Codes, state: Leaders) -> tuple[Leaders, int]:
         rate = 0.0 if isinstance(self.learning_rate, str) else max(float(self.learning_rate), STILL)
-        start = np.array(state.centres, dtype=np.float64, order="C")
-        M, wins, added = leader_pass(Z, w, order, start, state.wins.copy(), state.vigilance, rate)
+        start, cosine = np.array(state.centres, dtype=np.float64, order="C"), self.metric == "cosine"
+        limit = 2.0 * state.vigilance if cosine else state.vigilance * state.vigilance  # of the squared distance
+        M, wins, added = leader_pass(Z, w, order, start, state.wins.copy(), limit, rate, cosine)
         return Leaders(M, wins, state.vigilance, 0.0, state.n_iter), int(added)

@@ -14,17 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.competitive.online_pca import LAST_RATE_SHARE, LinearUnits, random_axes, width_of
+from fivefold.competitive.online_pca import LAST_RATE_SHARE, LinearUnits, LinearUnitTransformer, random_axes, width_of
 from fivefold.competitive.units.hebbian_loops import discriminant_pass
 from fivefold.competitive.units.row_passes import falling, run_passes
-from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.base import learned, learned_in_dtype
-from fivefold.core.estimators.params import Count, OpenFraction, Seed
+from fivefold.core.estimators.params import OpenFraction
 from fivefold.core.estimators.supervised_learning import LabelTarget
-from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.numerics.eigenpairs import fix_signs
-from fivefold.core.numerics.products import product
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Doubles, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
@@ -38,28 +34,8 @@ class TwoLayers(NamedTuple):
     V: Doubles
 
 
-class OnlineLDA(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, LabelTarget):
+class OnlineLDA(LinearUnitTransformer, LabelTarget):
     """Linear discriminants learned one row at a time.
-
-    Parameters
-    ----------
-    n_components
-        number of directions, below that of classes and at most that of columns; by default as many as there are.
-    learning_rate
-        length of a step in the first pass; it falls to a hundredth of that.
-    max_iter
-        number of passes over the rows.
-    random_state
-        seed of the start and of the order of the rows.
-
-    Attributes
-    ----------
-    components_
-        the directions (n_components, n_features).
-    mean_
-        the mean of the rows.
-    n_iter_
-        passes made.
 
     Examples
     --------
@@ -72,14 +48,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, LabelTar
     True
     """
 
-    n_components: Count | None = None
     _: KW_ONLY
     learning_rate: OpenFraction = 0.05
-    max_iter: Count = 100
-    random_state: Seed = None
-
-    components_, mean_ = learned_in_dtype("components"), learned_in_dtype("mean")
-    n_iter_ = learned("n_iter")
 
     takes = Takes(one_class=False)
     card = Card(
@@ -124,12 +94,3 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, LabelTar
     def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Matrix:
         """Fit, and give the coordinates of each row along the directions."""
         return self.fit(X, y, sample_weight).transform(X)
-
-    def transform(self, X: UserTable) -> Matrix:
-        """The coordinates of each row along the directions (n, n_components)."""
-        X, model = self._admit(X), self.model_
-        return product(X - model.mean, np.ascontiguousarray(model.components.T)).astype(X.dtype, copy=False)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.model_.components)

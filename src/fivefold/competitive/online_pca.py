@@ -15,8 +15,10 @@ from numpy.typing import DTypeLike
 
 from fivefold.competitive.units.hebbian_loops import sanger_pass
 from fivefold.competitive.units.row_passes import distinct_rows, falling, run_passes
-from fivefold.core.estimators.base import Transformer, learned, learned_in_dtype
+from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin
+from fivefold.core.estimators.base import Estimator, Transformer, learned, learned_in_dtype
 from fivefold.core.estimators.params import Count, OpenFraction, Seed
+from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.numerics.eigenpairs import fix_signs
 from fivefold.core.numerics.products import product
 from fivefold.core.random_state import check_random_state
@@ -36,15 +38,15 @@ class LinearUnits:
     dtype: DTypeLike
 
 
-class OnlinePCA(Transformer):
-    """Principal components learned one row at a time.
+class LinearUnitTransformer(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, Estimator):
+    """Base of networks of linear units that learn directions from one row at a time.
 
     Parameters
     ----------
     n_components
-        number of axes; by default that of columns.
+        number of directions, at most as many as the rows have; by default all of them.
     learning_rate
-        length of a step in the first pass, on rows whose mean squared norm is one; it falls to a hundredth of that.
+        length of a step in the first pass, on rows of unit scale; it falls to a hundredth of that.
     max_iter
         number of passes over the rows.
     random_state
@@ -53,18 +55,11 @@ class OnlinePCA(Transformer):
     Attributes
     ----------
     components_
-        the axes (n_components, n_features); their norms are near one.
+        the directions (n_components, n_features).
     mean_
         the mean of the rows.
     n_iter_
         passes made.
-
-    Examples
-    --------
-    >>> from fivefold.competitive import OnlinePCA
-    >>> X = [[2.0, 2.1], [-2.0, -1.9], [1.0, 0.9], [-1.0, -1.1]]
-    >>> OnlinePCA(1, random_state=0).fit(X).components_.round(1)
-    array([[0.7, 0.7]])
     """
 
     n_components: Count | None = None
@@ -75,6 +70,27 @@ class OnlinePCA(Transformer):
 
     components_, mean_ = learned_in_dtype("components"), learned_in_dtype("mean")
     n_iter_ = learned("n_iter")
+
+    def transform(self, X: UserTable) -> Matrix:
+        """The coordinates of each row along the directions (n, n_components)."""
+        X, model = self._admit(X), self.model_
+        return product(X - model.mean, np.ascontiguousarray(model.components.T)).astype(X.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.model_.components)
+
+
+class OnlinePCA(LinearUnitTransformer, Transformer):
+    """Principal components learned one row at a time.
+
+    Examples
+    --------
+    >>> from fivefold.competitive import OnlinePCA
+    >>> X = [[2.0, 2.1], [-2.0, -1.9], [1.0, 0.9], [-1.0, -1.1]]
+    >>> OnlinePCA(1, random_state=0).fit(X).components_.round(1)
+    array([[0.7, 0.7]])
+    """
 
     card = Card(
         applications=("dimension reduction", "denoising"),
@@ -111,15 +127,6 @@ class OnlinePCA(Transformer):
             return LinearUnits(mean, np.asarray(fix_signs(V)), done, X.dtype)
 
         self.model_ = model_of(*run_passes(self, X, self.max_iter, random_axes(m, X.shape[1], rng), step, model_of))
-
-    def transform(self, X: UserTable) -> Matrix:
-        """The outputs of the units for each row (n, n_components)."""
-        X, model = self._admit(X), self.model_
-        return product(X - model.mean, np.ascontiguousarray(model.components.T)).astype(X.dtype, copy=False)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.model_.components)
 
 
 def width_of(estimator: object, asked: int | None, most: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from fivefold.competitive.units.competition_loops import map_pass
 from fivefold.competitive.units.row_passes import falling
 from fivefold.core.random_state import check_random_state
+from fivefold.core.storage.memory_limits import refuse_square
 from fivefold.core.types import Doubles, Indices, UserTable
 from fivefold.spatial.distances import squared_distances
 
@@ -44,6 +45,7 @@ def ring_tour(cities: UserTable, *, n_passes: int = 100, random_state: int = 0) 
     if X.ndim != 2 or not len(X) or not np.isfinite(X).all():
         raise ValueError(f"ring_tour needs a table of finite coordinates, a row per city; got shape {X.shape}")
     rng, K = check_random_state(random_state), UNITS_PER_CITY * len(X)
+    refuse_square("ring_tour", K, 3, "Make tours of parts of the cities, and join them", "units on the ring")
     origin = X.mean(axis=0)
     scale = float(np.abs(X - origin).max()) or 1.0
     Z, around = (X - origin) / scale, 2 * np.pi * np.arange(K) / K

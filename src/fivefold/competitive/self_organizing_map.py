@@ -28,11 +28,13 @@ from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.numerics.products import cross_product
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.storage.memory_limits import refuse_square
 from fivefold.core.types import Codes, Mask, Matrix, Rng, Table, UserTable, Weights
-from fivefold.spatial.centres.lloyd import ClusterAssignment, nearest_centres, nearest_distances
+from fivefold.spatial.centres.lloyd import assignment_of, nearest_centres, nearest_distances
 from fivefold.spatial.centres.seeding import distinct_seeds
 from fivefold.spatial.distances import squared_distances
 from fivefold.spatial.points import Points, squared_norms
+from fivefold.spatial.search import NeighborIndex
 
 MapStep: TypeAlias = Callable[[int, Matrix], tuple[Matrix, float, bool]]  # a pass: new units, value, the last?
 
@@ -137,6 +139,7 @@ class SelfOrganizingMap(Transformer):
 
     def _fit(self, X: Table, w: Weights) -> None:
         lattice = Lattice(self.n_rows, self.n_columns, self.lattice)
+        refuse_square("SelfOrganizingMap", lattice.size, 3, "Make the lattice smaller", "units")
         points, rng = Points.of(X, w), check_random_state(self.random_state)
         start = points.centred(self._start(points, lattice, rng))
         step = (
@@ -172,7 +175,7 @@ class SelfOrganizingMap(Transformer):
         return falling(half if self.sigma is None else self.sigma, self.sigma_end, t, self.max_iter)
 
     def _batch_step(self, points: Points, lattice: Lattice) -> MapStep:
-        groups = ClusterAssignment(points, lattice.size)
+        groups = assignment_of(points, lattice.size)
 
         def step(t: int, C: Matrix) -> tuple[Matrix, float, bool]:
             groups.assign(C)
@@ -230,7 +233,7 @@ class SelfOrganizingMap(Transformer):
         lattice = self.model_.lattice
         if lattice.size < 3:
             return 0.0
-        nearest = np.argpartition(squared_distances(self._admit(X), self.model_.centres), 1, axis=1)[:, :2]
+        nearest = NeighborIndex(self.model_.centres).query(self._admit(X), 2)[1]
         apart: Mask = ~lattice.neighbours[nearest[:, 0], nearest[:, 1]]
         return float(apart.mean())
 

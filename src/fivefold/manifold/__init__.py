@@ -13,3 +13,4 @@ from fivefold.manifold.neighborhood_preservation import trustworthiness as trust
 from fivefold.manifold.sammon import SammonMapping as SammonMapping
 from fivefold.manifold.spectral_embedding import SpectralEmbedding as SpectralEmbedding
 from fivefold.manifold.spectral_embedding import spectral_embedding as spectral_embedding
+from fivefold.manifold.tsne import TSNE as TSNE

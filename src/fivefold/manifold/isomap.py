@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn.callback import with_callbacks
 
 from fivefold.core.admission.takes import Takes
@@ -45,7 +45,7 @@ from fivefold.neighbors.nearest_neighbors import NearestNeighbors
 from fivefold.neighbors.shared.base import TREES, Algorithm, NeighborEstimator
 from fivefold.neighbors.shared.metric_parameters import MetricTakes
 from fivefold.spatial.search import Neighborhoods
-from fivefold.spatial.search.proximity_graphs import components
+from fivefold.spatial.search.proximity_graphs import bridges, components
 from fivefold.spatial.shortest_path_loops import through_neighbors
 from fivefold.spatial.shortest_paths import dijkstra, floyd_warshall, shortcut_ratios, shortest_paths, undirected
 
@@ -245,11 +245,11 @@ class Isomap(Transformer):
         if self.metric == "precomputed" and issparse(X):
             raise RuntimeError(f"{said}A sparse graph has no distances to join them by. {cure}, or give all")
         warn(f"{said}They were joined by their nearest rows. {cure}")
-        ends = [_nearest_pair(search, X, labels, a, b) for a in range(parts) for b in range(a)]
-        i, j = (np.array([pair[t] for pair in ends]) for t in (0, 1))
-        joined = graph.tolil()
-        joined[i, j] = joined[j, i] = np.array([pair[2] for pair in ends])
-        return joined.tocsr()
+        i, j, lengths = bridges("Isomap", labels, lambda rows: search.model_.index.distances(X[rows]))
+        edges = graph.tocoo()  # zeros that are stored are edges, which a sum of matrices would drop
+        parts_of = (edges.data, lengths, lengths), (edges.row, i, j), (edges.col, j, i)
+        data, of, to = (np.concatenate(part) for part in parts_of)
+        return csr_matrix((data, (of, to)), shape=graph.shape)
 
     def fit_transform(self, X: UserTable, y: UserTarget = None) -> Matrix:  # type: ignore[override]  # no weights
         """Fit, and give the places of the rows."""
@@ -321,16 +321,3 @@ class Isomap(Transformer):
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components)
-
-
-def _nearest_pair(search: NearestNeighbors, X: Table, labels: Indices, a: int, b: int) -> tuple[int, int, float]:
-    """The nearest rows of two parts of a graph, and their distance."""
-    one, other = np.flatnonzero(labels == a), np.flatnonzero(labels == b)
-    if search.metric == "precomputed":
-        D = np.asarray(X)[np.ix_(one, other)]
-        i, j = np.unravel_index(int(D.argmin()), D.shape)
-        return int(one[i]), int(other[j]), float(D[i, j])
-    part = NearestNeighbors(**{**search.get_params(), "n_neighbors": 1}).fit(X[other])
-    distances, rows = part.kneighbors(X[one])
-    best = int(distances[:, 0].argmin())
-    return int(one[best]), int(other[rows[best, 0]]), float(distances[best, 0])

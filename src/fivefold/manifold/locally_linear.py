@@ -20,15 +20,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
+from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Transformer, learned, learned_in_dtype
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
+from fivefold.core.numerics.smallest_eigenpairs import smallest_eigenpairs
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Doubles, Indices, Matrix, Sparse, Table, UserTable, UserTarget
 from fivefold.manifold.embeddings import local_geometry
-from fivefold.manifold.embeddings.smallest_eigenpairs import smallest_eigenpairs
 from fivefold.neighbors.nearest_neighbors import NearestNeighbors
 from fivefold.neighbors.shared.base import Algorithm, NeighborEstimator
+from fivefold.spatial.search.proximity_graphs import components
 
 SHIFT = 1e-12  # of the diagonal of M, as a share of its mean: rounding makes no pivot negative
 Method = Literal["standard", "hessian", "modified", "ltsa"]
@@ -156,18 +158,28 @@ class LocallyLinearEmbedding(Transformer):
             n_neighbors=self.n_neighbors, radius=self.radius, algorithm=self.neighbors_algorithm
         ).fit(X)
         Z = X.astype(np.float64)
-        W = None
-        if self.method == "standard":
-            W = self._weights(search, Z)
-            M = local_geometry.standard_matrix(W)
+        W, squared = None, self.method == "standard"
+        if squared:
+            W = graph = self._weights(search, Z)
+            A = local_geometry.standard_root(W)  # M = A'A
+            scale = float(A.power(2).sum()) / len(Z)  # the mean of the diagonal of M
         else:
-            M = self._variant(Z, search.kneighbors(return_distance=False))
+            rows = search.kneighbors(return_distance=False)
+            graph = local_geometry.weight_matrix(np.ones(rows.shape), rows, len(Z))
+            A = self._variant(Z, rows)
+            scale = float(A.diagonal().mean())
+        if (parts := int(components(graph).max()) + 1) > 1:
+            warn(
+                f"LocallyLinearEmbedding: the graph of neighbours is in {parts} parts, whose places say nothing about "
+                f"each other. Raise {'n_neighbors' if self.radius is None else 'radius'}, or fit each part on its own"
+            )
         pairs = smallest_eigenpairs(
-            "LocallyLinearEmbedding", M, np.ones(len(Z)), self.n_components, check_random_state(self.random_state),
-            SHIFT * float(M.diagonal().mean()) or SHIFT, dense=self.eigen_solver == "dense", tol=min(self.tol, 1e-7),
+            "LocallyLinearEmbedding", A, np.ones(len(Z)), self.n_components, check_random_state(self.random_state),
+            SHIFT * scale or SHIFT, squared=squared, dense=self.eigen_solver == "dense", tol=min(self.tol, 1e-7),
             steps=self.max_iter,
         )  # fmt: skip
-        values = np.maximum(np.einsum("ij,ij->j", pairs.vectors, M @ pairs.vectors), 0.0)
+        V, image = pairs.vectors, A @ pairs.vectors
+        values = np.maximum(np.einsum("ij,ij->j", image if squared else V, image), 0.0)
         self.model_ = LocalMixtures(search, pairs.vectors, values, W, X.dtype)
 
     def _refuse_sizes(self, n: int, d: int) -> None:

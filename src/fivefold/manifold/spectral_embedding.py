@@ -4,7 +4,7 @@
     L u = l u,  0 = l_1 <= l_2 <= ...        y_i = (u_i2, ..., u_i,k+1) / sqrt d_i
 
 minimises sum_ij W_ij |y_i - y_j|^2 among places of unit spread. The first eigenvector is known, so the others come from
-block Lanczos on the inverse, orthogonal to it.
+block Lanczos, orthogonal to it (spatial/laplacian_eigenmaps.py).
 
 Belkin & Niyogi (2003); Shi & Malik (2000); von Luxburg (2007).
 """
@@ -16,27 +16,25 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import laplacian
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_array
 
 from fivefold.core._sklearn import Tags
 from fivefold.core.admission.takes import Takes
-from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned, not_fitted_error
 from fivefold.core.estimators.params import Count, NonNegative, Seed
-from fivefold.core.numerics.eigenpairs import largest_positive
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.storage.memory_limits import refuse_square
-from fivefold.core.types import Doubles, Matrix, Rng, Table, UserTable
+from fivefold.core.types import Matrix, Table, UserTable
 from fivefold.manifold.embeddings.base import Embedding, Placement
-from fivefold.manifold.embeddings.smallest_eigenpairs import smallest_eigenpairs
-from fivefold.neighbors.nearest_neighbors import NearestNeighbors, kneighbors_graph
-from fivefold.spatial.search.proximity_graphs import components
+from fivefold.spatial.laplacian_eigenmaps import (
+    laplacian_places,
+    neighbor_affinities,
+    stored_affinities,
+    symmetric_affinities,
+)
 
-SHIFT = 1e-5  # keeps the matrix definite; eigenvalues of a normalised Laplacian lie between 0 and 2
 Affinity = Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"]
 Solver = Literal["arpack", "lobpcg", "amg"]
 
@@ -65,7 +63,7 @@ class SpectralEmbedding(Embedding):
     random_state
         seed of the first block of Lanczos.
     eigen_solver
-        no effect: block Lanczos on the inverse, or the whole matrix where it is small.
+        no effect: block Lanczos, or the whole matrix where it is small.
     eigen_tol
         accuracy of Lanczos, as a share of the largest eigenvalue of the inverse; "auto" is 1e-11.
     n_neighbors
@@ -150,8 +148,13 @@ class SpectralEmbedding(Embedding):
                 f"SpectralEmbedding: n_components={self.n_components} must be below the number of rows; n_samples={n}"
             )
         W, k, gamma = self._affinities(X)
+        given = self.affinity == "precomputed" or callable(self.affinity)
         places = laplacian_places(
-            W, self.n_components, check_random_state(self.random_state), "SpectralEmbedding", tol=self.eigen_tol
+            symmetric_affinities(W, "SpectralEmbedding") if given else W,
+            self.n_components,
+            check_random_state(self.random_state),
+            "SpectralEmbedding",
+            tol=self.eigen_tol,
         )
         self.model_ = GraphPlacement(places, X.dtype, W, k, gamma)
 
@@ -164,16 +167,10 @@ class SpectralEmbedding(Embedding):
         if asked == "precomputed_nearest_neighbors":
             self._refuse_oblong(X)
             k = self.n_neighbors or max(n // 10, 1)
-            search = NearestNeighbors(n_neighbors=k, metric="precomputed").fit(X)
-            return _both_ways(search.kneighbors_graph(X, mode="connectivity")), k, None
+            return stored_affinities(X, k, "SpectralEmbedding"), k, None
         if asked == "nearest_neighbors":
             k = self.n_neighbors or max(n // 10, 1)
-            if k > n:
-                raise ValueError(
-                    f"SpectralEmbedding: n_neighbors={k} must be at most the number of rows, Expected n_neighbors <= "
-                    f"n_samples = {n}"
-                )
-            return _both_ways(kneighbors_graph(X, k, include_self=True)), k, None
+            return neighbor_affinities(X, k, "SpectralEmbedding"), k, None
         refuse_square("SpectralEmbedding", n, 3, 'Take affinity="nearest_neighbors", or a sample of the rows')
         if asked == "rbf":
             gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
@@ -184,43 +181,6 @@ class SpectralEmbedding(Embedding):
     def _refuse_oblong(self, X: Table) -> None:
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"SpectralEmbedding: affinities of n rows with each other are (n, n); X is {X.shape}")
-
-
-def _both_ways(graph: Any) -> Any:
-    """The mean of a graph and its transpose."""
-    return 0.5 * (graph + graph.T)
-
-
-def laplacian_places(
-    W: Table,
-    k: int,
-    rng: Rng,
-    owner: str,
-    *,
-    tol: float | Literal["auto"] = "auto",
-    normalised: bool = True,
-    drop_first: bool = True,
-) -> Doubles:
-    """Eigenvectors (n, k) of the smallest eigenvalues of the Laplacian of affinities W; the first one is constant."""
-    edges = csr_matrix(W)
-    if edges.nnz == 0 or int(components(edges).max()) > 0:
-        warn(f"{owner}: Graph is not fully connected, spectral embedding may not work as expected; raise n_neighbors")
-    L, scale = laplacian(W, normed=normalised, return_diag=True)
-    n = L.shape[0]
-    root = scale if normalised else np.ones(n)
-    known: Doubles = np.asarray(root, dtype=np.float64)
-    wanted = k if drop_first else k - 1
-    vectors = np.empty((n, 0))
-    if wanted:
-        most = float(np.abs(L.diagonal()).max()) if not normalised else 1.0
-        pairs = smallest_eigenpairs(
-            owner, L, known, wanted, rng, SHIFT * (most or 1.0), tol=1e-11 if tol == "auto" else max(tol, 1e-13)
-        )
-        vectors = pairs.vectors
-    if not drop_first:
-        vectors = np.column_stack([known / np.linalg.norm(known), vectors])
-    found = vectors / known[:, None] if normalised else vectors
-    return np.asarray(found * largest_positive(found))
 
 
 def spectral_embedding(
@@ -238,17 +198,14 @@ def spectral_embedding(
     Examples
     --------
     >>> from fivefold.manifold import spectral_embedding
-    >>> chain = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
-    >>> spectral_embedding(chain, n_components=1, random_state=0)[:, 0].round(4).tolist()
-    [-0.5774, -0.2887, 0.2887, 0.5774]
+    >>> triangle_with_tail = [[0, 1, 0, 0], [1, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]
+    >>> spectral_embedding(triangle_with_tail, n_components=1, random_state=0)[:, 0].round(4).tolist()
+    [0.7317, 0.1674, -0.3084, -0.3084]
     """
     W = check_array(adjacency, accept_sparse="csr", dtype=np.float64)
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"spectral_embedding: adjacency must be square; got shape {W.shape}")
-    gap = abs(W - W.T).max()
-    if gap > 1e-10 * max(1.0, float(abs(W).max())):
-        warn("spectral_embedding: adjacency is not symmetric; the mean with its transpose is taken")
-        W = _both_ways(W)
+    W = symmetric_affinities(W, "spectral_embedding")
     rng = check_random_state(random_state)
     return laplacian_places(
         W, n_components, rng, "spectral_embedding", tol=eigen_tol, normalised=norm_laplacian, drop_first=drop_first

@@ -8,6 +8,7 @@ from fivefold.plot.classification import error_reject as error_reject
 from fivefold.plot.classification import precision_recall as precision_recall
 from fivefold.plot.classification import reliability as reliability
 from fivefold.plot.classification import roc as roc
+from fivefold.plot.clusters.reachability_plot import reachability_plot as reachability_plot
 from fivefold.plot.clusters.uphill_paths import mean_shift_paths as mean_shift_paths
 from fivefold.plot.column_overview import distribution as distribution
 from fivefold.plot.column_overview import missing_map as missing_map

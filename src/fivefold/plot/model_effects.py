@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_CURVES = 40  # curves of single rows
 MAX_TICK_LETTERS = 12  # of a level on the axis
+MAX_NAME_LETTERS = 30  # of a column below the axis
 LABEL_SHARE = 0.4  # room for the numbers beside bars, as a share of the longest
 
 
@@ -29,7 +30,7 @@ def effect(
     """
     ordered = found.values.dtype.kind in ORDERED_KINDS and found.values.dtype.kind != "b"
     x = found.values if ordered else np.arange(len(found.values))
-    ax = axes(ax, x=str(found.column), y=y)
+    ax = axes(ax, x=shorten(str(found.column), MAX_NAME_LETTERS), y=y)
     ax.grid(axis="y", color=LIGHT_GREY, lw=0.8)
     shown = [None] if not outputs else list(outputs)
     for i, output in enumerate(shown):
@@ -62,7 +63,7 @@ def contribution_bars(
     reach = float(np.abs(v).max(initial=0.0)) or 1.0
     for i, value in enumerate(v):
         ax.annotate(
-            f"{value:+.2g}",
+            f"{value:+,.0f}" if abs(value) >= 100 else f"{value:+.2g}",  # no exponent for what is large
             (value, i),
             (3 if value >= 0 else -3, 0),
             textcoords="offset points",

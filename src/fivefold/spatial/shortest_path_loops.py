@@ -122,26 +122,48 @@ def sweep_paths(indptr, indices, weights, order, sources, L, D):
 
 
 @jit(error_model="numpy")
-def group_nodes(indptr, indices, weights, size, orders, groups):
-    """Cut the nodes into groups of at most `size` that are near each other; how many there are.
+def group_nodes(indptr, indices, weights, size, groups):
+    """Cut the nodes into groups of `size` that are near each other, the last one smaller; how many there are.
 
-    groups (g, size), filled up by -1, lists each with its centre first; orders (g, n) lists all nodes by their distance
-    from that centre.
+    groups (g, size), filled up by -1, lists each with its centre first. Paths from a centre end where its group is
+    full; where a part of the graph has too few nodes, those with the smallest numbers fill it.
     """
     n = len(indptr) - 1
-    taken, length, found = np.zeros(n, np.bool_), np.empty((1, n)), 0
+    heap, place = np.empty(n, np.int32), np.full(n, UNSEEN, np.int32)
+    length, seen = np.full(n, np.inf), np.empty(n, np.int32)
+    taken, found, free = np.zeros(n, np.bool_), 0, 0
     for centre in range(n):
         if taken[centre]:
             continue
-        paths_from(indptr, indices, weights, centre, centre + 1, length)
-        orders[found] = np.argsort(length[0])
-        members = 0
-        for t in range(n):
-            node = orders[found, t]
-            if members < size and not taken[node]:
+        length[centre], heap[0], place[centre], seen[0] = 0.0, centre, 0, centre
+        waiting, known, members = 1, 1, 0
+        while waiting > 0 and members < size:
+            node = _pop(heap, place, length, waiting)
+            waiting -= 1
+            if not taken[node]:
                 taken[node] = True
                 groups[found, members] = node
                 members += 1
+            for e in range(indptr[node], indptr[node + 1]):
+                other = indices[e]
+                reach = length[node] + weights[e]
+                if reach < length[other]:
+                    length[other] = reach
+                    if place[other] == UNSEEN:
+                        seen[known] = other
+                        known += 1
+                        waiting += 1
+                        _sift_up(heap, place, length, other, waiting - 1)
+                    else:
+                        _sift_up(heap, place, length, other, place[other])
+        for t in range(known):
+            length[seen[t]], place[seen[t]] = np.inf, UNSEEN
+        while members < size and free < n:
+            if not taken[free]:
+                taken[free] = True
+                groups[found, members] = free
+                members += 1
+            free += 1
         found += 1
     return found
 

@@ -59,14 +59,16 @@ def shortest_paths(graph: Sparse) -> Doubles:
     array([0., 1., 3.])
     """
     n, edges = graph.shape[0], _compiled_form(graph)
-    most = -(-n // NODES_PER_GROUP)
-    orders, groups = np.empty((most, n), np.int32), np.full((most, NODES_PER_GROUP), -1, np.int64)
-    count = int(group_nodes(*edges, NODES_PER_GROUP, orders, groups))
+    groups = np.full((-(-n // NODES_PER_GROUP), NODES_PER_GROUP), -1, np.int64)
+    count = int(group_nodes(*edges, NODES_PER_GROUP, groups))
     out = np.empty((n, n))
 
     def task(i: int) -> None:
-        sources = groups[i][groups[i] >= 0]
-        sweep_paths(*edges, orders[i], sources, np.empty((n, len(sources))), out)
+        sources, centre = groups[i][groups[i] >= 0], int(groups[i, 0])
+        length = np.empty((1, n))
+        paths_from(*edges, centre, centre + 1, length)
+        order = np.argsort(length[0]).astype(np.int32)
+        sweep_paths(*edges, order, sources, np.empty((n, len(sources))), out)
 
     map_items(task, count)
     return out

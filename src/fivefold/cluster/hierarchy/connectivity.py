@@ -14,6 +14,7 @@ from fivefold.cluster.hierarchy import edge_merge_loops
 from fivefold.cluster.hierarchy.dendrogram import Dendrogram
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.types import Indices, Matrix
+from fivefold.spatial.search.proximity_graphs import bridges
 
 KINDS = {
     "single": edge_merge_loops.SINGLE,
@@ -26,7 +27,7 @@ KINDS = {
 PAIRS_PER_BLOCK = 1 << 18  # edges whose lengths are computed together: bounds the memory they take
 
 
-def tree_along_graph(X: Matrix, graph: Any, method: str, metric: Any, n_clusters: int | None) -> Dendrogram:
+def tree_along_graph(X: Matrix, graph: Any, method: str, metric: Any, n_clusters: int | None, owner: str) -> Dendrogram:
     """The merges of the rows of X, or of the rows of a square of distances, that edges of the graph allow.
 
     With `n_clusters` they end there. A graph of several components is completed: the closest rows of each pair of
@@ -35,7 +36,7 @@ def tree_along_graph(X: Matrix, graph: Any, method: str, metric: Any, n_clusters
     if method not in KINDS:
         raise ValueError(f"linkage {method!r} is not defined along a graph; there are {', '.join(KINDS)}")
     n = len(X)
-    i, j, components = _edges(X, graph, metric)
+    i, j, components = _edges(X, graph, metric, owner)
     lengths = np.empty(0) if method in ("ward", "centroid") else _lengths(X, i, j, metric)
     last = 2 * n - (1 if n_clusters is None else n_clusters)
     children, heights = np.empty((last - n, 2), np.int64), np.empty(last - n)
@@ -46,7 +47,7 @@ def tree_along_graph(X: Matrix, graph: Any, method: str, metric: Any, n_clusters
     return Dendrogram(children, heights, n, components)
 
 
-def _edges(X: Matrix, graph: Any, metric: Any) -> tuple[Indices, Indices, int]:
+def _edges(X: Matrix, graph: Any, metric: Any, owner: str) -> tuple[Indices, Indices, int]:
     """Every edge once, the later row first, and the number of components before they were joined."""
     n = len(X)
     graph = csr_matrix(graph)
@@ -66,17 +67,13 @@ def _edges(X: Matrix, graph: Any, metric: Any) -> tuple[Indices, Indices, int]:
             f"the connectivity graph has {count} components; the closest rows of each two were joined, so that the "
             "tree does not end early"
         )
-        bridges = np.array([_bridge(X, np.flatnonzero(part == a), np.flatnonzero(part == b), metric)
-                            for a in range(count) for b in range(a)])  # fmt: skip
-        i, j = np.concatenate([i, bridges.max(axis=1)]), np.concatenate([j, bridges.min(axis=1)])
+
+        def distances_of(rows: Indices) -> Matrix:
+            return X[rows] if metric == "precomputed" else pairwise_distances(X[rows], X, metric=metric)
+
+        one, other, _ = bridges(owner, part, distances_of)
+        i, j = np.concatenate([i, np.maximum(one, other)]), np.concatenate([j, np.minimum(one, other)])
     return i, j, int(count)
-
-
-def _bridge(X: Matrix, a: Indices, b: Indices, metric: Any) -> tuple[int, int]:
-    """The closest two rows of two components."""
-    D = X[np.ix_(a, b)] if metric == "precomputed" else pairwise_distances(X[a], X[b], metric=metric)
-    at, to = np.unravel_index(np.argmin(D), D.shape)
-    return int(a[at]), int(b[to])
 
 
 def _lengths(X: Matrix, i: Indices, j: Indices, metric: Any) -> Matrix:

@@ -6,8 +6,8 @@
     ward       sqrt(2 n_a n_b / (n_a + n_b)) |c_a - c_b|
 
 The two closest clusters merge until one is left. All take O(n^2) time (centroid and median nearly always). Ward,
-centroid, median and single compute distances from the rows and take O(n) memory; the others keep n (n - 1) / 2
-distances, and merge in place. Murtagh (1983); Bruynooghe (1977); Müllner (2011).
+centroid, median and single compute distances from the rows and take O(n) memory; the others, and Ward where rows are
+few and wide, keep n (n - 1) / 2 distances, and merge in place. Murtagh (1983); Bruynooghe (1977); Müllner (2011).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
 from fivefold.cluster.hierarchy import matrix_loops, scan_loops
@@ -29,7 +31,7 @@ from fivefold.spatial.metrics.named_metrics import vector_metric
 from fivefold.spatial.search.brute_force_loops import LANES, pack_panels
 
 Method = Literal["ward", "complete", "average", "single", "weighted", "centroid", "median"]
-Monitor = Callable[[int, float], object]  # told of the merges done and the height of the last
+Monitor = Callable[[float], bool]  # told of the height of the last merge: is this enough?
 MATRIX_KINDS = {
     "complete": matrix_loops.COMPLETE,
     "average": matrix_loops.AVERAGE,
@@ -40,6 +42,10 @@ CENTRE_KINDS = {"ward": scan_loops.WARD, "centroid": scan_loops.CENTROID, "media
 METHODS = ("ward", "complete", "average", "single", "weighted", "centroid", "median")
 SECONDS_PER_DIFFERENCE = 4e-10  # time per coordinate: what decides how many threads pay
 ROWS_PER_TILE = 64  # rows whose distances are computed together
+MIN_TILED_ROWS = 512  # fewer are not worth a thread
+WIDE_ROWS = 16  # columns from which it pays to compute each distance once, and not again for every merge
+SQUARE_ROWS = 320  # up to this many, all distances are written out as a square
+SMALL_MATRIX = 1 << 21  # distances that are kept without a thought: 16 MB
 REPORTS = 64  # times that a long merge is looked at from outside: it can be interrupted then
 OVERFLOW = "distances are not finite: numbers as large as these overflow when squared. Scale the columns first"
 
@@ -61,7 +67,7 @@ def linkage(X: UserTable, method: Method = "single", metric: str = "euclidean") 
         raise ValueError(f"linkage: method={method!r} is not known; there are {', '.join(METHODS)}")
     given = np.asarray(X, dtype=np.float64) if np.ndim(X) == 1 else None
     if given is None:
-        rows = check_array(X, dtype=np.float64)
+        rows = X if _is_plain(X) else check_array(X, dtype=np.float64)
         _refuse_few(len(rows))
         return tree_of_rows(rows, method, metric)
     n = round((1 + np.sqrt(1 + 8 * len(given))) / 2)
@@ -76,40 +82,54 @@ def linkage(X: UserTable, method: Method = "single", metric: str = "euclidean") 
     return tree_of_distances(given.copy(), n, method)
 
 
+def _is_plain(X: UserTable) -> bool:
+    """Is X a table of finite doubles already? To check anything takes as long as to merge a small one."""
+    return type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size > 0 and bool(np.isfinite(X).all())
+
+
 def _refuse_few(n: int) -> None:
     if n < 2:
         raise ValueError(f"linkage: n_samples={n}; a hierarchy needs at least 2 rows")
 
 
-def tree_of_rows(X: Matrix, method: str, metric: str = "euclidean", monitor: Monitor | None = None) -> Doubles:
-    """The merges of rows of finite numbers."""
+def tree_of_rows(
+    X: Matrix, method: str, metric: str = "euclidean", monitor: Monitor | None = None, owner: str = "linkage"
+) -> Doubles:
+    """The merges of rows of finite numbers; `owner` is named where memory does not hold their distances."""
     if method in CENTRE_KINDS:
         if metric not in ("euclidean", "l2"):
             raise ValueError(f"linkage {method!r} is made of centres, so its metric is 'euclidean'; got {metric!r}")
+        n, d = X.shape
+        if method == "ward" and d >= WIDE_ROWS and n * (n - 1) // 2 <= max(SMALL_MATRIX, n * d):
+            return tree_of_distances(condensed_distances(vector_metric(metric, X), X, owner), n, method, monitor)
         return _merge_centres(np.ascontiguousarray(X, dtype=np.float64), method, monitor)
     chosen = vector_metric(metric, X)
     if method == "single":
         return _spanning_tree(chosen, X, monitor)
-    return tree_of_distances(condensed_distances(chosen, X), len(X), method, monitor)
+    return tree_of_distances(condensed_distances(chosen, X, owner), len(X), method, monitor)
 
 
-def condensed_distances(metric: VectorMetric, X: Matrix) -> Doubles:
+def condensed_distances(metric: VectorMetric, X: Matrix, owner: str = "linkage") -> Doubles:
     """The distances of all pairs (n (n - 1) / 2,), as SciPy's pdist orders them."""
     n = len(X)
     refuse_square(
-        "linkage", n, 0.5, "Use linkage 'ward' or 'single', which keep no distances, or merge the centres of KMeans."
+        owner, n, 0.5, "Use linkage 'ward' or 'single', which keep no distances, or merge the centres of KMeans."
     )
     rows, D = metric.rows(X), np.empty(n * (n - 1) // 2)
     Z = _panels(rows)
     squared = metric.finish == "root" and metric.rule.p == 2.0
     finish = matrix_loops.ROOT if squared else matrix_loops.HALF if metric.finish == "half" else matrix_loops.PLAIN
-    tiles = -(-n // ROWS_PER_TILE)
+    high = ROWS_PER_TILE if n > MIN_TILED_ROWS else n
+    tiles = -(-n // high)
 
     def tile(i: int) -> None:
-        lo, hi = i * ROWS_PER_TILE, min(n, (i + 1) * ROWS_PER_TILE)
+        lo, hi = i * high, min(n, (i + 1) * high)
         matrix_loops.fill_condensed(metric.rule, finish, rows, Z, lo, hi, np.empty(LANES), D)
 
-    map_items(tile, tiles)
+    if tiles == 1:
+        tile(0)
+    else:
+        map_items(tile, tiles)
     if metric.finish == "root" and metric.rule.p not in (1.0, 2.0, np.inf):
         np.power(D, 1 / metric.rule.p, out=D)
     return D
@@ -121,6 +141,15 @@ def tree_of_distances(D: Doubles, n: int, method: str, monitor: Monitor | None =
     if method == "single":
         if not matrix_loops.matrix_spanning_tree(D, n, np.empty(n), np.empty(n, np.int64), merges, heights):
             raise ValueError(f"linkage: {OVERFLOW}")
+    elif method in MATRIX_KINDS and n <= SQUARE_ROWS:
+        chain, S = (
+            np.empty(n, np.int64),
+            np.empty((n, n | 1)),
+        )  # an odd width: columns do not fall on the same cache lines
+        if not matrix_loops.follow_square_chain(MATRIX_KINDS[method], D, S, np.ones(n), chain, merges, heights):
+            raise ValueError(f"linkage: {OVERFLOW}")
+        if monitor is not None:
+            monitor(float(heights[-1]))
     elif method in MATRIX_KINDS:
         state = matrix_loops.MatrixScan(
             kind=np.array([MATRIX_KINDS[method]]),
@@ -205,15 +234,31 @@ def _scratch(panels: int, n: int) -> dict[str, Any]:
 
 
 def _run(loop: Callable[..., bool], state: Any, n: int, width: float, monitor: Monitor | None) -> None:
-    """Run a loop to its last merge, in parts between which it can be interrupted."""
+    """Run a loop to its last merge, in parts between which it can be stopped or interrupted."""
     size = team_size(SECONDS_PER_DIFFERENCE * n * width)
-    reports = REPORTS if n > REPORTS * 16 else 1
+    reports = reports_of(n)
     for part in range(reports):
         until = (n - 1) * (part + 1) // reports
         if not run_team(loop, state, until, size=size):
             raise ValueError(f"linkage: {OVERFLOW}")
-        if monitor is not None:
-            monitor(until, float(state.heights[until - 1]))
+        if monitor is not None and monitor(float(state.heights[until - 1])):
+            _join_rest(state.merges, state.heights, until, n)
+            return
+
+
+def reports_of(n: int) -> int:
+    """How often a merge of n rows is looked at from outside."""
+    return REPORTS if n > REPORTS * 16 else 1
+
+
+def _join_rest(merges: Indices, heights: Vector, done: int, n: int) -> None:
+    """Join what is left after these merges at the largest height so far, so that there is a tree."""
+    if done < n - 1:
+        i, j = merges[:done].T
+        _, labels = connected_components(csr_matrix((np.ones(done), (i, j)), shape=(n, n)), directed=False)
+        first = np.unique(labels, return_index=True)[1]
+        merges[done:, 0], merges[done:, 1] = first[0], first[1:]
+        heights[done:] = heights[:done].max()
 
 
 def _panels(X: Matrix) -> Doubles:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fivefold.cluster.hierarchy.least_loops import first_at, smallest_value
 from fivefold.core.compilation.jit import jit
 from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.core.types import Doubles, Indices, Mask
@@ -61,9 +62,15 @@ def fill_condensed(rule, finish, X, Z, lo, hi, work, D):
             panel_distances(rule, X[i], Z[b], m, work)
             begin = max(0, i + 1 - first)
             to = i * (2 * n - i - 1) // 2 + first + begin - i - 1
-            for t in range(m - begin):
-                value = work[begin + t]
-                D[to + t] = np.sqrt(value) if finish == ROOT else 0.5 * value if finish == HALF else value
+            if finish == ROOT:  # a loop for each, so that it vectorises
+                for t in range(m - begin):
+                    D[to + t] = np.sqrt(work[begin + t])
+            elif finish == HALF:
+                for t in range(m - begin):
+                    D[to + t] = 0.5 * work[begin + t]
+            else:
+                for t in range(m - begin):
+                    D[to + t] = work[begin + t]
 
 
 @jit(error_model="numpy")
@@ -162,6 +169,69 @@ def follow_matrix_chain(team, state, until):
         if count[ALIVE] < 0.75 * count[SLOTS]:
             _close_ranks(state)
     return True
+
+
+@jit(reference_counting=False, error_model="numpy")
+def follow_square_chain(kind, D, S, size, chain, merges, heights):
+    """The same merges of few clusters, on the whole square S (n, n or more): rows that are searched lie in one piece.
+
+    The diagonal, and the column of a cluster that is gone, are infinite: no place has to be passed over.
+    """
+    n, at, length = len(S), 0, 0
+    for i in range(n):
+        S[i, i] = np.inf
+        for j in range(i + 1, n):
+            if not D[at] < np.inf:
+                return False
+            S[i, j] = D[at]
+            S[j, i] = D[at]
+            at += 1
+    alive = 0  # the first cluster that is not gone
+    for done in range(n - 1):
+        while True:
+            if length == 0:
+                while size[alive] == 0.0:
+                    alive += 1
+                chain[0], length = alive, 1
+            top = chain[length - 1]
+            value = smallest_value(S[top], n)
+            if value == np.inf:
+                return False
+            if length > 1 and S[top, chain[length - 2]] <= value:
+                break
+            place = first_at(S[top], value, n)
+            if place < 0 or length == n:  # squares have overflowed
+                return False
+            chain[length] = place
+            length += 1
+        length -= 2
+        x, y = min(top, chain[length]), max(top, chain[length])
+        merges[done, 0], merges[done, 1], heights[done] = x, y, value
+        _update_row(kind, S[x], S[y], value, size[x], size[y], size)  # the sizes before this merge
+        size[y] += size[x]
+        size[x] = 0.0
+        for k in range(n):
+            S[k, y] = S[y, k]
+            S[k, x] = np.inf
+    return True
+
+
+@jit(error_model="numpy")
+def _update_row(kind, to_x, to_y, between, a, b, size):
+    """Make the distances of y those of x and y together; a loop for each kind, so that it vectorises."""
+    n = len(size)
+    if kind == AVERAGE:
+        for k in range(n):
+            to_y[k] = _updated(AVERAGE, to_x[k], to_y[k], between, a, b, size[k])
+    elif kind == COMPLETE:
+        for k in range(n):
+            to_y[k] = _updated(COMPLETE, to_x[k], to_y[k], between, a, b, size[k])
+    elif kind == WEIGHTED:
+        for k in range(n):
+            to_y[k] = _updated(WEIGHTED, to_x[k], to_y[k], between, a, b, size[k])
+    else:
+        for k in range(n):
+            to_y[k] = _updated(WARD, to_x[k], to_y[k], between, a, b, size[k])
 
 
 @jit(error_model="numpy")

@@ -18,6 +18,7 @@ from fivefold.cluster.hierarchy.dendrogram import Dendrogram
 from fivefold.core.types import Codes, Doubles, Indices, Matrix
 
 ClusteringCost = Callable[[Matrix, Codes], float]
+Monitor = Callable[[float], bool]  # told of the cost after a merge: is this enough?
 MAX_EVALUATIONS = 2_000_000  # of a cost, over all pairs and steps: minutes at a tenth of a millisecond each
 MAX_PART_EVALUATIONS = 10_000_000  # of the cost of one cluster
 
@@ -100,8 +101,12 @@ class MergePath:
         return Dendrogram(children, self.costs[1:] - self.costs[0] if cumulative else np.diff(self.costs), k)
 
 
-def merge_stepwise(X: Matrix, r: Codes, cost: ClusteringCost = squared_cost) -> MergePath:
+def merge_stepwise(
+    X: Matrix, r: Codes, cost: ClusteringCost = squared_cost, monitor: Monitor | None = None
+) -> MergePath:
     """Merge the clusters 0..k-1 of a flat clustering one by one, each time the two whose merge costs least.
+
+    Where the monitor says that this is enough, the others merge in the order of their labels.
 
     Examples
     --------
@@ -119,11 +124,14 @@ def merge_stepwise(X: Matrix, r: Codes, cost: ClusteringCost = squared_cost) -> 
     increases = _PartIncreases(X, r, part_cost) if part_cost else _WholeIncreases(X, r, cost)
     merges, costs = np.empty((k - 1, 2), np.int64), np.empty(k)
     costs[0] = increases.cost
+    left, enough = list(range(k)), False
     for step in range(k - 1):
-        i, j = increases.best()
+        i, j = (left[1], left[0]) if enough else increases.best()
         merges[step] = i, j
         increases.merge(i, j)
+        left.remove(i)
         costs[step + 1] = increases.cost
+        enough = enough or (monitor is not None and monitor(float(costs[step + 1])))
     return MergePath(r, merges, costs)
 
 
@@ -173,8 +181,9 @@ class _WholeIncreases:
     def best(self) -> tuple[int, int]:
         left = np.unique(self.r).tolist()
         tried = [(float(self.function(self.X, merge_labels(self.r, i, j))), i, j) for i in left for j in left if j < i]
-        self.cost, i, j = min(tried)
+        _, i, j = min(tried)
         return i, j
 
     def merge(self, i: int, j: int) -> None:
         self.r = merge_labels(self.r, i, j)
+        self.cost = float(self.function(self.X, self.r))

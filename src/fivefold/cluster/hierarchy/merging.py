@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_memory
 
 from fivefold.cluster.hierarchy.connectivity import tree_along_graph
 from fivefold.cluster.hierarchy.dendrogram import Dendrogram
-from fivefold.cluster.hierarchy.linkage import tree_of_distances, tree_of_rows
+from fivefold.cluster.hierarchy.linkage import Monitor, reports_of, tree_of_distances, tree_of_rows
+from fivefold.cluster.hierarchy.progress import KeptWhenInterrupted
 from fivefold.core._sklearn import ClusterMixin, Tags
+from fivefold.core.console.fit_progress import fit_steps
 from fivefold.core.estimators.base import Unsupervised, learned, not_fitted_error
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.storage.memory_limits import refuse_square
@@ -112,9 +114,12 @@ class MergingClusterer(ClusterMixin, Unsupervised):
         n, name = len(X), type(self).__name__
         graph = self._checked_graph(X, things)
         full = self._wants_full_tree(n)
-        build = check_memory(self.memory).cache(build_tree)
+        build = build_tree if self.memory is None else check_memory(self.memory).cache(build_tree, ignore=["monitor"])
         last = None if full or graph is None else self.n_clusters
-        tree: Dendrogram = build(X, graph, self.linkage, self.metric, last, name)
+        with fit_steps(self, "part", reports_of(n)) as monitor:
+            watch = KeptWhenInterrupted(monitor, propagate=self.memory is not None)  # no part of a tree is stored
+            tree: Dendrogram = build(X, graph, self.linkage, self.metric, last, name, watch)
+        watch.warn(self, "part")
         if self.n_clusters is not None:
             return HierarchyModel(tree, self.n_clusters, tree.cut(self.n_clusters))
         count = tree.clusters_at(float(self.distance_threshold or 0.0))
@@ -154,16 +159,30 @@ class MergingClusterer(ClusterMixin, Unsupervised):
         return self.n_clusters is None or self.n_clusters < max(FULL_TREE_CLUSTERS, FULL_TREE_SHARE * n)
 
 
-def build_tree(X: Matrix, graph: Any, linkage: str, metric: Any, last: int | None, owner: str) -> Dendrogram:
+def build_tree(
+    X: Matrix, graph: Any, linkage: str, metric: Any, last: int | None, owner: str, monitor: Monitor | None = None
+) -> Dendrogram:
     """The merges of the rows of X, along a graph if there is one; `last` is the number of clusters where they end."""
     if graph is not None:
-        return tree_along_graph(X, graph, linkage, metric, last)
+        return tree_along_graph(X, graph, linkage, metric, last, owner)
     if isinstance(metric, str) and metric != "precomputed":
-        Z = tree_of_rows(X, linkage, metric)
+        Z = tree_of_rows(X, linkage, metric, monitor, owner)
     else:
-        square = X if isinstance(metric, str) else np.asarray(metric(X))
-        Z = tree_of_distances(_condensed(square, len(X), owner), len(X), linkage)
+        square = X if isinstance(metric, str) else _given_by(metric, X, owner)
+        Z = tree_of_distances(_condensed(square, len(X), owner), len(X), linkage, monitor)
     return Dendrogram(Z[:, :2].astype(np.intp), Z[:, 2].copy(), len(X))
+
+
+def _given_by(metric: Callable[..., Any], X: Matrix, owner: str) -> Matrix:
+    """The distances that a user's function gives, which must be finite."""
+    square = np.asarray(metric(X))
+    if not (finite := np.isfinite(square)).all():
+        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(
+            f"{owner}: the metric gave {square[place]} at {place}; distances must be finite. Leave out rows whose "
+            "distances are unknown"
+        )
+    return square
 
 
 def _condensed(square: Matrix, n: int, owner: str) -> Doubles:

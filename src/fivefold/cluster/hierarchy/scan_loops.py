@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fivefold.cluster.hierarchy.least_loops import first_at, smallest_outside, smallest_value
 from fivefold.core.compilation.jit import jit
 from fivefold.core.team_loops import run_task, share_tasks
 from fivefold.core.types import Doubles, Indices
@@ -100,12 +101,11 @@ def _span_task(state, kind, i, rank):
         first = b * LANES
         near, source = state.near[first : first + m], state.source[first : first + m]
         barrier = state.barrier[first : first + m]
-        smallest = np.inf
         for t in range(m):
             closer = work[t] < near[t]
             near[t] = work[t] if closer else near[t]
             source[t] = row if closer else source[t]
-            smallest = min(smallest, max(near[t], barrier[t]))
+        smallest = smallest_outside(near, barrier, m)
         if smallest < value:
             value = smallest
             for t in range(m):
@@ -162,24 +162,17 @@ def _centre_task(state, kind, i, rank):
             state.gap[0] = work[before - first] * (own * state.size[before] / (own + state.size[before]))
         for t in range(min(m, start - first)):  # earlier clusters, which look for this one themselves
             work[t] = np.inf
-        smallest = np.inf
-        for t in range(m):
-            smallest = min(smallest, work[t])
+        smallest = smallest_value(work, m)
         if ward:
             bound = state.smallest[b]
             if smallest * (own * bound / (own + bound)) >= value * (1 + 1e-12):  # no cluster of the panel is nearer
                 continue
             size = state.size[first : first + m]
-            smallest = np.inf
             for t in range(m):
                 work[t] *= own * size[t] / (own + size[t])
-                smallest = min(smallest, work[t])
+            smallest = smallest_value(work, m)
         if smallest < value:
-            value = smallest
-            for t in range(m):
-                if work[t] == smallest:
-                    place = first + t
-                    break
+            value, place = smallest, first + first_at(work, smallest, m)
     state.least[i, 0], state.place[i, 0] = value, place
 
 

@@ -67,9 +67,9 @@ class NeighborhoodClusterer(ClusterMixin, Unsupervised):
         tags.input_tags.pairwise = vars(self)["metric"] == "precomputed"
         return tags
 
-    def fit_predict(self, X: UserTable, y: UserTarget = None) -> Codes:
-        """Fit, and give the label of each row."""
-        return self.fit(X).labels_
+    def fit_predict(self, X: UserTable, y: UserTarget = None, **kwargs: Any) -> Codes:  # what `fit` takes
+        """Fit, with these further arguments, and give the label of each row."""
+        return self.fit(X, y, **kwargs).labels_
 
     def _index(self, X: Table, algorithm: Algorithm, leaf_size: int, p: float | None = None) -> NeighborIndex:
         """The rows in the form of a search."""

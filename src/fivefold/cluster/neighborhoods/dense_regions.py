@@ -65,7 +65,7 @@ def radius_graph_of(index: NeighborIndex, radius: float) -> RowGraph:
     chosen: Any = search.choose(search.X)
     if isinstance(chosen, FilteredSearch) and index.algorithm == "auto":
         sample = index.X[:: max(1, index.n // SAMPLE_QUERIES)][:SAMPLE_QUERIES]
-        if index.query_radius(sample, radius).counts().mean() > LONG_LISTS:
+        if index.query_radius(sample, radius, sort=False).counts().mean() > LONG_LISTS:
             chosen = search.tree
     return TreeGraph(chosen, index._limit(radius)) if isinstance(chosen, TreeSearch) else ListedGraph(index, radius)
 
@@ -119,7 +119,7 @@ class ListedGraph:
         X, n = self.index.X, self.index.n
         step = max(1, BLOCK_PAIRS // n)
         for start in range(0, n, step):
-            found = self.index.query_radius(X[start : start + step], self.radius)
+            found = self.index.query_radius(X[start : start + step], self.radius, sort=False)
             pairs += len(found.rows)
             block = (start, found.indptr, found.rows)
             if pairs <= MAX_KEPT_PAIRS:

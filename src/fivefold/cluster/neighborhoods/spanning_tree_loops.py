@@ -6,8 +6,6 @@ reach(i, j) = max(core_i, core_j, d(i, j) / alpha)
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.spatial.metrics.rule_loops import panel_distances
-from fivefold.spatial.search.tree_search_loops import node_bound, plain_distance
 
 
 @jit(error_model="numpy")
@@ -32,49 +30,8 @@ def _next_row(absent, reach):
 
 
 @jit(error_model="numpy")
-def tree_of_rows(rule, tree, X, core, scale, work, edges, lengths):
-    """Prim's tree from row 0 on: edges (n - 1, 2) and their lengths, in the order in which rows join.
-
-    Distances are reduced ones. A leaf of the tree of rows is passed over if none of its rows can come nearer to the
-    spanning tree by the row that joined last.
-    """
-    n, leaves, inner = len(X), len(tree.Z), len(tree.ends) - len(tree.Z)
-    reach, source = np.full(n, np.inf), np.zeros(n, np.int64)
-    absent, home = np.ones(n, np.bool_), np.empty(n, np.int64)
-    nearest, farthest, first = np.full(leaves, np.inf), np.full(leaves, np.inf), np.full(leaves, n)
-    for leaf in range(leaves):
-        for t in range(tree.ends[inner + leaf, 1] - tree.ends[inner + leaf, 0]):
-            home[tree.ids[leaf, t]] = leaf
-    current = 0
-    for i in range(n - 1):
-        absent[current] = False
-        for leaf in range(leaves):
-            least = max(core[current], scale * node_bound(rule, tree, X[current], inner + leaf, work))
-            if least >= farthest[leaf] and leaf != home[current]:
-                continue
-            m = tree.ends[inner + leaf, 1] - tree.ends[inner + leaf, 0]
-            panel_distances(rule, X[current], tree.Z[leaf], m, work)
-            nearest[leaf], farthest[leaf], first[leaf] = np.inf, -np.inf, n
-            for t in range(m):
-                j = tree.ids[leaf, t]
-                if absent[j]:
-                    pair = max(core[current], core[j], scale * work[t])
-                    if pair < reach[j]:
-                        reach[j], source[j] = pair, current
-                    farthest[leaf] = max(farthest[leaf], reach[j])
-                    if reach[j] < nearest[leaf] or (reach[j] == nearest[leaf] and j < first[leaf]):
-                        nearest[leaf], first[leaf] = reach[j], j
-        best = 0
-        for leaf in range(leaves):
-            if nearest[leaf] < nearest[best] or (nearest[leaf] == nearest[best] and first[leaf] < first[best]):
-                best = leaf
-        current = first[best]
-        edges[i, 0], edges[i, 1], lengths[i] = source[current], current, plain_distance(rule, reach[current])
-
-
-@jit(error_model="numpy")
 def tree_of_distances(D, core, alpha, edges, lengths):
-    """The same, from distances of all pairs (n, n)."""
+    """Prim's tree from row 0 on, from distances of all pairs (n, n): edges (n - 1, 2) and their lengths."""
     n = len(D)
     absent, reach, source, current = np.ones(n, np.bool_), np.full(n, np.inf), np.zeros(n, np.int64), 0
     for i in range(n - 1):

@@ -36,6 +36,16 @@ def share_moved(rate, w):
     return rate if w == 1.0 else 1.0 - (1.0 - rate) ** w
 
 
+@jit
+def with_room(A, count):
+    """An array whose first `count` entries are A's, with room for one more."""
+    if count < len(A):
+        return A
+    more = np.empty((2 * count + 8, *A.shape[1:]), A.dtype)
+    more[:count] = A[:count]
+    return more
+
+
 @jit(fastmath=FAST, error_model="numpy")
 def map_pass(Z, w, order, M, influence, rate):
     """Show each row to a map; all units follow it, those near the winner most. Returns the sum of squares before."""
@@ -57,11 +67,12 @@ def map_pass(Z, w, order, M, influence, rate):
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def online_pass(Z, w, order, M, counts, shares, rate, conscience, share_rate):
+def online_pass(Z, w, order, M, counts, shares, rate, conscience, share_rate, momentum, velocity):
     """Show each row to units of which the winner alone moves. Returns the sum of squares before.
 
     With rate zero a unit moves to the mean of all it has won, counts (K,). Each unit has to its winner's credit the
     share of rows that it won lately, shares (K,): distances are raised by `conscience` times what it is above 1 / K.
+    A winner goes on with `momentum` times its last step, velocity (d, K).
     """
     d, K = M.shape
     squares, bias, total = np.empty(K), np.zeros(K), 0.0
@@ -75,7 +86,8 @@ def online_pass(Z, w, order, M, counts, shares, rate, conscience, share_rate):
         counts[winner] += w[i]
         moved = share_moved(rate, w[i]) if rate > 0.0 else w[i] / counts[winner]
         for j in range(d):
-            M[j, winner] += moved * (Z[i, j] - M[j, winner])
+            velocity[j, winner] = moved * (Z[i, j] - M[j, winner]) + momentum * velocity[j, winner]
+            M[j, winner] += velocity[j, winner]
         kept = 1.0 - share_moved(share_rate, w[i])
         for k in range(K):
             shares[k] *= kept
@@ -84,10 +96,11 @@ def online_pass(Z, w, order, M, counts, shares, rate, conscience, share_rate):
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def leader_pass(Z, w, order, M, counts, vigilance, rate):
-    """Show each row to units (K, d), to which a row farther than `vigilance` from all of them is added.
+def leader_pass(Z, w, order, M, counts, limit, rate, directed):
+    """Show each row to units (K, d), to which a row at a squared distance above `limit` from all of them is added.
 
-    Returns the units, what each has won, and how many were added. With rate zero units move to the mean of all won.
+    Returns the units, what each has won, and how many were added. With rate zero units move to the mean of all won;
+    `directed` units are brought back to norm one.
     """
     d = Z.shape[1]
     K, added = len(counts), 0
@@ -101,19 +114,20 @@ def leader_pass(Z, w, order, M, counts, vigilance, rate):
                 s += z * z
             if s < least:
                 winner, least = k, s
-        if winner < 0 or least > vigilance * vigilance:
-            if K == len(M):
-                more, won = np.empty((2 * K + 8, d)), np.zeros(2 * K + 8)
-                more[:K], won[:K] = M[:K], counts[:K]
-                M, counts = more, won
+        if winner < 0 or least > limit:
+            M, counts = with_room(M, K), with_room(counts, K)
             M[K], counts[K] = Z[i], w[i]
             K += 1
             added += 1
             continue
         counts[winner] += w[i]
         moved = share_moved(rate, w[i]) if rate > 0.0 else w[i] / counts[winner]
+        size = 0.0
         for j in range(d):
             M[winner, j] += moved * (Z[i, j] - M[winner, j])
+            size += M[winner, j] * M[winner, j]
+        if directed and size > 0.0:
+            M[winner] /= np.sqrt(size)
     return M[:K].copy(), counts[:K].copy(), added
 
 

@@ -15,7 +15,7 @@ from fivefold.core.types import Array, Codes, Doubles, Mask, Weights
 from fivefold.optim.objective import SmoothObjective
 from fivefold.spatial.distances import squared_distances
 
-TINY = 1e-300  # under d+ + d-, where a row is on units of two classes
+TINY = 1e-150  # least d+ + d-, where a row is on units of two classes: its square is still a number
 
 
 class RelativeDistances(SmoothObjective):

@@ -8,67 +8,88 @@ as there are positive ones. Negative eigenvalues say that no such points exist. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.numerics.eigenpairs import EigenDecomposition, eigen, krylov_eigenpairs
-from fivefold.core.numerics.products import double_centre, product
-from fivefold.core.parallel import map_items
+from fivefold.core.numerics.products import double_centre
+from fivefold.core.parallel import map_items, scratch
 from fivefold.core.types import Array, Doubles, Rng
 
 MIN_KRYLOV_ROWS = 200  # smaller matrices are decomposed whole
 KRYLOV_RATIO = 20  # Lanczos is taken where at most one pair in this many rows is wanted
 TOLERANCE = 1e-12  # of Lanczos, as a share of the largest eigenvalue, where all that rounding allows is asked for
-ROWS_PER_TASK = 128  # rows of the matrix that one task squares
+ROWS_PER_TASK = 64  # rows of the matrix that one task squares: they stay in the cache until they are multiplied
 ZERO = 1e-12  # share of the largest eigenvalue below which one counts as zero
 
 
 class ScalarProducts(NamedTuple):
-    """-D^2 / 2 (n, n) and the means of its columns: with the centring implied, the matrix B of classical scaling."""
+    """Distances D (n, n) and the means of the columns of A: with squares and centring implied, the matrix B.
 
-    values: Doubles
+    A is made a few rows at a time, whenever it is needed: to square numbers takes less time than to fetch as many more.
+    """
+
+    D: Doubles
     means: Doubles
+    squared_rows: Doubles  # (n,) the sum of squares of each row of A
 
     @classmethod
     def of(cls, D: Doubles) -> ScalarProducts:
         """From distances, which are the same both ways: means of rows are those of columns."""
-        n, A, means = len(D), np.empty_like(D), np.empty(len(D))
+        means, squared_rows = np.empty(len(D)), np.empty(len(D))
+
+        def look(rows: slice, A: Doubles) -> None:
+            means[rows] = A.mean(axis=1)
+            squared_rows[rows] = np.einsum("ij,ij->i", A, A)
+
+        cls(D, means, squared_rows)._by_rows(look)
+        return cls(D, means, squared_rows)
+
+    def _by_rows(self, work: Callable[[slice, Doubles], None]) -> None:
+        """work(rows, A[rows]) for runs of rows, on the threads; A[rows] is scratch."""
+        n = len(self.D)
 
         def task(i: int) -> None:
-            rows = slice(i * ROWS_PER_TASK, (i + 1) * ROWS_PER_TASK)
-            np.multiply(D[rows], D[rows], out=A[rows])
-            A[rows] *= -0.5
-            means[rows] = A[rows].mean(axis=1)
+            rows = slice(i * ROWS_PER_TASK, min((i + 1) * ROWS_PER_TASK, n))
+            A = scratch("scalar products", rows.stop - rows.start, n)
+            np.multiply(self.D[rows], self.D[rows], out=A)
+            A *= -0.5
+            work(rows, A)
 
         map_items(task, -(-n // ROWS_PER_TASK))
-        return cls(A, means)
 
     def times(self, V: Array) -> Array:
         """B V, without making B."""
-        image = product(self.values, V - V.mean(axis=0))
+        centred, image = np.ascontiguousarray(V - V.mean(axis=0)), np.empty(V.shape)
+
+        def multiply(rows: slice, A: Doubles) -> None:
+            np.matmul(A, centred, out=image[rows])
+
+        self._by_rows(multiply)
         return image - image.mean(axis=0)
 
     @property
     def trace(self) -> float:
         """The sum of all eigenvalues of B."""
-        return float(np.trace(self.values) - len(self.values) * self.means.mean())
+        diagonal = self.D.diagonal()
+        return float(-0.5 * (diagonal @ diagonal) - len(self.D) * self.means.mean())
 
     @property
     def squares(self) -> float:
         """The sum of squares of all entries of B, and of all its eigenvalues."""
-        n, m = len(self.values), self.means.mean()
-        rows = np.einsum("ij,ij->i", self.values, self.values)
-        return float(rows.sum() - 2 * n * (self.means @ self.means) + n * n * m * m)
+        n, m = len(self.D), self.means.mean()
+        return float(self.squared_rows.sum() - 2 * n * (self.means @ self.means) + n * n * m * m)
 
     def leading(self, k: int, rng: Rng, dense: bool = False, tol: float = 0.0, steps: int = 200) -> EigenDecomposition:
         """The k largest eigenpairs of B, fewer if there are fewer rows."""
-        n = len(self.values)
+        n = len(self.D)
         if not dense and n > MIN_KRYLOV_ROWS and KRYLOV_RATIO * k <= n:
             found = krylov_eigenpairs(self.times, n, k, rng, max(tol, TOLERANCE), steps)
             if found is not None:
                 return found
-        values, vectors = eigen(double_centre(self.values), count=k)
+        values, vectors = eigen(double_centre(-0.5 * self.D * self.D), count=k)
         return EigenDecomposition(values[:k], vectors[:, :k])
 
 

@@ -43,8 +43,8 @@ def barycentric_weights(Q: Doubles, X: Doubles, neighbors: Indices, ridge: float
             w = np.linalg.solve(C, np.ones((hi - lo, k, 1)))[..., 0]
         except np.linalg.LinAlgError:
             raise ValueError(
-                f"the weights of a row from {lo} to {hi} are not unique: {k} neighbours in {X.shape[1]} columns, or "
-                f"copies of a row, with reg={ridge:g}. Set reg above zero"
+                f"LocallyLinearEmbedding: the weights of a row from {lo} to {hi - 1} are not unique: {k} neighbours in "
+                f"{X.shape[1]} columns, or copies of a row, with reg={ridge:g}. Set reg above zero"
             ) from None
         return np.asarray(w / w.sum(axis=1, keepdims=True))
 
@@ -57,10 +57,9 @@ def weight_matrix(weights: Doubles, neighbors: Indices, n: int) -> Sparse:
     return csr_array((weights.ravel(), neighbors.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
 
 
-def standard_matrix(W: Sparse) -> Sparse:
-    """M = (I - W)'(I - W)."""
-    R = eye_array(W.shape[0], format="csr") - W
-    return (R.T @ R).tocsc()
+def standard_root(W: Sparse) -> Sparse:
+    """I - W, where M = (I - W)'(I - W)."""
+    return (eye_array(W.shape[0], format="csr") - W).tocsc()
 
 
 def hessian_matrix(X: Doubles, neighbors: Indices, k: int, tol: float) -> Sparse:
@@ -100,7 +99,8 @@ def modified_matrix(X: Doubles, neighbors: Indices, k: int, tol: float) -> Spars
 
     parts = in_blocks(local, n, size, X.shape[1])
     V, values = (np.concatenate([part[t] for part in parts]) for t in (0, 1))  # (n, size, size), (n, rank)
-    ridge = MLLE_RIDGE * values.sum(axis=1, keepdims=True)
+    trace = values.sum(axis=1, keepdims=True)
+    ridge = MLLE_RIDGE * np.where(trace > 0, trace, 1.0)  # of copies any ridge makes equal weights
     along = V.sum(axis=1)
     along[:, :rank] /= np.maximum(values + ridge, FLOOR)
     along[:, rank:] /= np.maximum(ridge, FLOOR)

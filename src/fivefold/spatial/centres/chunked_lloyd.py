@@ -30,11 +30,11 @@ from fivefold.core.chunks.chunked_array import (
 )
 from fivefold.core.types import Codes, Doubles, Matrix, Rng, Table, Vector, Weights
 from fivefold.spatial.centres.lloyd import (
-    ClusterAssignment,
     LloydResult,
     Monitor,
     StopReason,
     alternate_updates,
+    assignment_of,
     nearest_centres,
     nearest_distances,
 )
@@ -187,7 +187,7 @@ def _cluster_sums(points: ChunkedPoints, C: Matrix) -> tuple[Codes, Doubles, Dou
 
     def sums(X: Table, w: Weights) -> tuple[Codes, Doubles, Doubles]:
         local = _around(X, w, origin, scatter)
-        groups = ClusterAssignment(local, len(C))
+        groups = assignment_of(local, len(C))
         groups.assign(C + (origin - local.origin))
         shift = local.origin - origin
         return groups.members, groups.weight, groups.sums + groups.weight[:, None] * shift

@@ -25,6 +25,7 @@ from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.numerics.arrays import is_tensor
 from fivefold.core.parallel import BLOCK_ROWS, aligned, row_parts, run_team, team_size, whole_lines
 from fivefold.core.types import Codes, Indices, Matrix, Table, Vector, Weights
+from fivefold.spatial.centres.direct_loops import add_moves, cluster_means, move_rows, own_distances
 from fivefold.spatial.centres.lloyd_loops import (
     ASSIGN,
     BOUND_SAFETY,
@@ -36,7 +37,7 @@ from fivefold.spatial.centres.lloyd_loops import (
 )
 from fivefold.spatial.centres.tensor_lloyd import TensorAssignment, nearest_of_tensor
 from fivefold.spatial.points import Codebook, Points, Precision, squared_norms
-from fivefold.spatial.row_loops import ROW_LANES
+from fivefold.spatial.row_loops import ROW_LANES, DenseRows
 from fivefold.spatial.tensor_points import AnyPoints, TensorPoints, memory_points
 
 MAX_UNDECIDED_SHARE = 0.1  # switch to double precision when single precision leaves more than this share of
@@ -44,7 +45,9 @@ MIN_UNDECIDED = 4096  # the comparisons undecided, and more than this many
 MIN_REMAINING_SHARE = 1e-6  # recompute all sums when a cluster keeps less than this share of its largest weight
 SECONDS_PER_POINT = 2e-8  # time of a pass per point,
 SECONDS_PER_COORDINATE = 2e-9  # and per coordinate: what decides how many threads pay
-MAX_DIRECT_DIFFERENCES = 2**14  # up to this many coordinates to subtract, a plain loop is faster than bounds
+MAX_DIRECT_DIFFERENCES = 2**14  # up to this many coordinates to subtract, single rows are assigned by a plain loop,
+MAX_DIRECT_STEP = 2**17  # and up to this many in a step, points: preparing bounds takes longer
+MAX_DIRECT_ROWS = 2 * BLOCK_ROWS - 1  # that are one part
 
 StopReason = Literal["converged", "max_iter", "stopped", "interrupted"]
 # From the assignment and the centres (K, d): new centres, the objective, and whether they are the best for it.
@@ -96,7 +99,6 @@ class ClusterAssignment:
         self.move = np.zeros(K)  # how far each centre moved in the last step
         self.largest_moves = np.zeros(3)  # the largest move, the number of its centre, the second largest move
         self.precision: Precision | None = None  # None before the first assignment
-        self.part_rows = max(BLOCK_ROWS, 8 * K)  # so large that sums of parts stay small beside the table
         cut = row_parts(n, self.part_rows)
         self.ends = np.array([0, *(hi for _, hi in cut)])
         self.team_size = min(len(cut), team_size(n * (SECONDS_PER_POINT + d * SECONDS_PER_COORDINATE)))
@@ -107,6 +109,11 @@ class ClusterAssignment:
         )
         self.counts = np.zeros((len(cut), 3), np.int64)
         self.scratch: dict[Precision, tuple[Any, ...]] = {}  # per type, arrays of several types
+
+    @property
+    def part_rows(self) -> int:
+        """Rows in a part, at least: so many that sums of parts stay small beside the table."""
+        return max(BLOCK_ROWS, 8 * self.K)
 
     def assign(self, C: Matrix) -> int:
         """Give each point to its nearest centre; return how many points changed their centre."""
@@ -123,7 +130,13 @@ class ClusterAssignment:
         self.sums += sums[:K]
         if undecided > max(MIN_UNDECIDED, MAX_UNDECIDED_SHARE * compared):
             self.precision = np.float64
-        self._recompute_sums()
+        if not self.members.all():
+            empty = self.members == 0
+            self.weight[empty], self.sums[empty] = 0.0, 0.0
+        self.peak = np.maximum(self.peak, self.weight)
+        few = self.weight < MIN_REMAINING_SHARE * self.peak
+        if few.any() and few[self.members > 0].any():
+            self._recompute_sums()
         return int(changed)
 
     def _pass(self, kind: int, C: Matrix, book: Codebook, gap: Vector, move: Vector, top: Vector) -> None:
@@ -148,16 +161,10 @@ class ClusterAssignment:
         run_team(assign_parts, state, kind, size=self.team_size)
 
     def _recompute_sums(self) -> None:
-        """Compute the sums again if adding and subtracting rows has cost too many digits."""
-        if not self.members.all():
-            empty = self.members == 0
-            self.weight[empty], self.sums[empty] = 0.0, 0.0
-        self.peak = np.maximum(self.peak, self.weight)
-        few = self.weight < MIN_REMAINING_SHARE * self.peak
-        if few.any() and few[self.members > 0].any():
-            self.weight = np.bincount(self.labels, self.points.w, minlength=self.K).astype(np.float64)
-            self.sums = self.points.sums(self.labels, self.K)
-            self.peak = self.weight.copy()
+        """Compute the sums again: adding and subtracting rows has cost too many digits."""
+        self.weight = np.bincount(self.labels, self.points.w, minlength=self.K).astype(np.float64)
+        self.sums = self.points.sums(self.labels, self.K)
+        self.peak = self.weight.copy()
 
     def squared_distances(self, C: Matrix) -> Vector:
         """Squared distance of each point to its centre (n,)."""
@@ -200,8 +207,45 @@ class ClusterAssignment:
         return float(squares.sum())
 
 
+class DirectAssignment(ClusterAssignment):
+    """The same for small tables: all distances are computed in each step."""
+
+    def __init__(self, points: Points, K: int) -> None:
+        self.points, self.K = points, K
+        self.labels, self.upper = np.full(points.n, -1, np.int32), np.empty(points.n)
+        self.counted = np.zeros(K + 1, np.int64)  # the members, and what rows without a centre take away
+        self.members, self.weight, self.sums = self.counted[:K], np.zeros(K), np.zeros((K, points.width))
+        self.peak = np.zeros(K)  # as there
+        self.changes = np.empty(K + 1), np.empty((K + 1, points.width))  # of weight and sums in one step
+
+    def assign(self, C: Matrix) -> int:
+        """Give each point to its nearest centre; return how many points changed their centre."""
+        points, (weight, sums) = self.points, self.changes
+        changed = int(move_rows(points.rows, points.w, C, self.labels, self.counted, weight, sums))
+        if add_moves(self.counted, weight, sums, self.weight, self.sums, self.peak, MIN_REMAINING_SHARE):
+            self._recompute_sums()
+        return changed
+
+    def squared_distances(self, C: Matrix) -> Vector:
+        """Squared distance of each point to its centre (n,)."""
+        own_distances(self.points.rows, C, self.peak, self.labels, self.upper)
+        return np.square(self.upper)
+
+    def record_moves(self, change: Matrix) -> float:
+        """The sum of the squared moves of the centres."""
+        return float(squared_norms(change).sum())
+
+    def means(self) -> tuple[Matrix, float]:
+        """The mean of each cluster, of an empty one that of the heaviest, and the sum of squares about them."""
+        new = np.empty_like(self.sums)
+        between = cluster_means(self.counted, self.weight, self.sums, new)
+        return new, max(self.points.scatter - between, 0.0)
+
+
 def mean_update(groups: AnyAssignment, C: Matrix) -> tuple[Matrix, float, bool]:
     """The mean of each cluster, and the sum of squares about them; an empty one takes the mean of the heaviest."""
+    if isinstance(groups, DirectAssignment):
+        return *groups.means(), True
     filled, weight = groups.members > 0, groups.weight
     if filled.all():
         new = groups.sums / weight[:, None]
@@ -230,7 +274,7 @@ def alternate_updates(
 
     `monitor(centres, objective)` may return True to stop. Ctrl-C keeps the last complete step.
     """
-    C, groups = points.centred(start), _assignment(points, len(start))
+    C, groups = points.centred(start), assignment_of(points, len(start))
     history: list[float] = []
     reason: StopReason | None = None
     step, refilled, optimal, shift = 0, 0, False, np.nan
@@ -253,13 +297,17 @@ def alternate_updates(
     except KeyboardInterrupt:
         if not history:
             raise
-        reason, groups = "interrupted", _assignment(points, len(C))  # a thread may still write to the old one
+        reason, groups = "interrupted", assignment_of(points, len(C))  # a thread may still write to the old one
     groups.assign(C)
     return _result(groups, C, step, history, reason, shift)
 
 
-def _assignment(points: AnyPoints, K: int) -> AnyAssignment:
-    return (TensorAssignment if isinstance(points, TensorPoints) else ClusterAssignment)(points, K)
+def assignment_of(points: AnyPoints, K: int) -> AnyAssignment:
+    """Points that have no centre yet, of K: what keeps their labels up to date fastest."""
+    if isinstance(points, TensorPoints):
+        return TensorAssignment(points, K)
+    few = points.n <= MAX_DIRECT_ROWS and points.n * points.width * K <= MAX_DIRECT_STEP
+    return (DirectAssignment if few and isinstance(points.rows, DenseRows) else ClusterAssignment)(points, K)
 
 
 def _result(
@@ -289,7 +337,7 @@ def nearest_centres(X: Table, C: Matrix) -> Codes:
         _nearest(np.ascontiguousarray(X, np.float64), np.ascontiguousarray(C, np.float64), labels)
         return labels
     points = Points.of(X)
-    groups = ClusterAssignment(points, len(C))
+    groups = assignment_of(points, len(C))
     groups.assign(points.centred(C))
     return groups.labels
 
@@ -297,7 +345,7 @@ def nearest_centres(X: Table, C: Matrix) -> Codes:
 def nearest_distances(X: Table, C: Matrix) -> tuple[Codes, Vector]:
     """The nearest centre of each row of X, of equally near ones the first, and the squared distance to it."""
     points = memory_points(X)
-    groups, C = _assignment(points, len(C)), points.centred(C)
+    groups, C = assignment_of(points, len(C)), points.centred(C)
     groups.assign(C)
     return groups.labels, groups.squared_distances(C)
 

@@ -9,16 +9,17 @@ points of the batch from time to time. Sculley (2010).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fivefold.core.types import Array, Matrix, Rng
-from fivefold.spatial.centres.lloyd import ClusterAssignment, StopReason
+from fivefold.spatial.centres.lloyd import StopReason, assignment_of
 from fivefold.spatial.centres.seeding import distinct_seeds
 from fivefold.spatial.points import Points
 from fivefold.spatial.row_sampling import RowSampler
 
+SAME_PLACE = 1e-20  # share of the largest squared distance to a centre at which a row is on its own, but for rounding
 IDLE_CHECK_POINTS = 10  # points per centre, by weight, from one search for idle centres to the next
 
 
@@ -40,7 +41,7 @@ class OnlineCentres:
         A centre is idle, and is moved, if it has won less than `min_share` of what the most successful one has won.
         """
         K = len(self.centres)
-        C, groups = points.centred(self.centres), ClusterAssignment(points, K)
+        C, groups = points.centred(self.centres), assignment_of(points, K)
         groups.assign(C)
         inertia = float(points.w @ groups.squared_distances(C))
         counts: Array = self.counts + groups.weight
@@ -53,17 +54,25 @@ class OnlineCentres:
 
 
 def _move_idle(C: Matrix, counts: Array, points: Points, min_share: float, rng: Rng) -> tuple[Matrix, Array]:
-    """Idle centres moved to points of the batch, at most half as many as the batch has distinct points."""
+    """Idle centres moved to points of the batch, at most half as many as the batch has distinct points.
+
+    Points that a centre is on already stay out: another one there would leave its own rows for nothing.
+    """
     if counts.min() >= min_share * counts.max():
         return C, counts
     order = np.argsort(counts, kind="stable")[:-1]
     idle = order[counts[order] < min_share * counts.max()]
-    if len(idle):
-        idle = idle[: points.n_distinct // 2]
+    if not len(idle):
+        return C, counts
+    groups = assignment_of(points, len(C))
+    groups.assign(C)
+    gaps = groups.squared_distances(C)
+    free = replace(points, w=np.where(gaps > SAME_PLACE * gaps.max(), points.w, 0.0))
+    idle = idle[: free.n_distinct // 2 if free.w.any() else 0]
     if not len(idle):
         return C, counts
     C, counts = C.copy(), counts.copy()
-    C[idle] = points.centred_rows(distinct_seeds(points, len(idle), rng))
+    C[idle] = points.centred_rows(distinct_seeds(free, len(idle), rng))
     counts[idle] = np.delete(counts, idle).min()  # large enough that they are not moved again at once
     return C, counts
 
