@@ -12,6 +12,7 @@ import fivefold
 from fivefold.cli.commands.bounds import bounds
 from fivefold.cli.commands.card import card
 from fivefold.cli.commands.certify import certify
+from fivefold.cli.commands.cluster import cluster
 from fivefold.cli.commands.compare import compare
 from fivefold.cli.commands.evaluate import evaluate
 from fivefold.cli.commands.fit import fit
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (study, guide, predict, fit, evaluate, certify, card, report, compare, bounds):
+for command in (study, cluster, guide, predict, fit, evaluate, certify, card, report, compare, bounds):
     app.command()(with_refusals(command))
 app.add_typer(network, name="network")
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, Vector
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees
+from fivefold.ensemble.boosting.hist_boosting_base import HistBoostingMethods
 from fivefold.ensemble.forests.base import ForestMethods
-from fivefold.ensemble.hist_boosting import HistBoostingMethods
 from fivefold.evaluation.inspection.tree_shapley_loops import add_contributions
 from fivefold.partition.histograms.bins import MISSING_BIN
 from fivefold.partition.tree_arrays.binary_tree import Tree
