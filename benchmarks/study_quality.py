@@ -32,10 +32,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 from sklearn import datasets
 from sklearn.compose import make_column_transformer
@@ -53,6 +52,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TARGET = "target"
 TEST_SHARE = 0.3
@@ -110,19 +112,16 @@ class Split:
 
     def frames(self, *, categories: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Both parts for pandas, without the target; text perhaps as categories."""
+        import pandas as pd  # the study does without it
+
         both = pl.concat([self.train, self.test])
-        levels = {name: both[name].drop_nulls().unique().sort().to_list() for name in self.text} if categories else {}
+        text = self.text if categories else []
+        kinds = {name: pd.CategoricalDtype(both[name].drop_nulls().unique().sort().to_list()) for name in text}
         known, new = (
-            pd.DataFrame({name: self._column(part[name], levels.get(name)) for name in part.columns if name != TARGET})
+            pd.DataFrame({name: _cells(part[name]) for name in part.columns if name != TARGET}).astype(kinds)
             for part in (self.train, self.test)
         )
         return known, new
-
-    @staticmethod
-    def _column(values: pl.Series, levels: list[str] | None) -> Any:
-        if levels is not None:
-            return pd.Categorical(values.to_list(), categories=levels)
-        return np.array(values.to_list(), dtype=object) if values.dtype == pl.String else values.to_numpy()
 
     @property
     def text(self) -> list[str]:
@@ -493,6 +492,11 @@ def _mean(regression: bool, losses: np.ndarray) -> float:
 
 def _read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+
+
+def _cells(values: pl.Series) -> np.ndarray:
+    """The values of a column as an array; text as Python strings."""
+    return np.array(values.to_list(), dtype=object) if values.dtype == pl.String else values.to_numpy()
 
 
 def _frame(X: np.ndarray, y: np.ndarray) -> pl.DataFrame:

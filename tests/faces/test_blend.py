@@ -295,6 +295,9 @@ def test_a_winning_blend_is_saved_and_the_number_of_workers_changes_no_byte(tmp_
     assert any(": numbers" in line for line in card["treatment"])
     page = (tmp_path / "1" / "report.md").read_text(encoding="utf-8")
     assert "Members of the blend" in page and "Chosen settings" in page
+    total = sum(tables[0][1].pipeline[-1].weights)
+    assert f"raised to a power, scaled to add up to one. The powers add up to {total:.2f}" in page
+    assert "The product of the probabilities that other learners give" in page
 
 
 def wines(n, rng):

@@ -201,7 +201,7 @@ def test_methods_that_grow_too_fast_are_skipped_on_large_tables_and_named(monkey
         "sklearn.svm.SVC": FitCost(1.0, 4_000, 1.9),
         "sklearn.linear_model.LogisticRegression": FitCost(1.0, 4_000, 1.1),
     }
-    reason = "its time grows faster than n^1.5, too fast for over 50,000 rows; study a sample to include it"
+    reason = "its time grows faster than n^1.5, too fast for more than 50,000 rows; study a sample to include it"
     assert fit_to_budget(plan, measured).skipped == {"sklearn.svm.SVC": reason}
     assert fit_to_budget(make_plan(blobs(), names), measured).skipped == {}
     monkeypatch.setattr(Learner, "growth", property(lambda self: 3.0))

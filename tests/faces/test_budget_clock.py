@@ -69,7 +69,7 @@ def test_a_learner_whose_folds_cannot_end_in_time_is_left_out_before_it_begins()
     plan = plan_of(**{STRONG: 5.0, WEAK: 10.0, CHEAP: 0.01})
     found, workers = run_until(plan, 40.0, **{STRONG: 5.0, WEAK: 10.0})
     assert found[WEAK].cut and found[WEAK].late
-    assert found[WEAK].failure == "the budget was spent after 0 of 3 folds"
+    assert found[WEAK].failure == "the budget was spent before its first fold"
     assert WEAK not in workers.limits
     whole = {name for name, outcome in found.items() if outcome.failure is None}
     assert {STRONG, CHEAP, "Blend"} < whole
@@ -134,7 +134,7 @@ def test_what_was_cut_is_a_warning_and_no_failure():
     plan = plan_of(**{STRONG: 5.0, WEAK: 10.0, CHEAP: 0.01})
     found, _ = run_until(plan, 40.0, **{STRONG: 5.0, WEAK: 10.0})
     results = judge_outcomes(plan, list(found.values()))
-    assert results.strikes == (f"left out because the budget was spent: {WEAK}; a larger one has time for them",)
+    assert results.strikes == (f"left out because the budget was spent: {WEAK}; a larger one has time for it",)
 
 
 @pytest.mark.parametrize(("ends_at", "untimed"), [(100.0, set()), (0.0, {WEAK, CHEAP})])
@@ -157,11 +157,18 @@ def judged(inspection_seconds, fit=1.0):
 
 def test_what_a_budget_leaves_is_given_to_the_inspections_that_say_most(monkeypatch):
     monkeypatch.setattr(inspection_time, "MAX_SECONDS", dict.fromkeys(inspection_time.MAX_SECONDS, 1e9))
-    assert affordable_inspections(judged(None)) == AffordableInspections(True, True, True, True, True)
+    assert affordable_inspections(judged(None)) == AffordableInspections(3, True, True, True, True)
     assert affordable_inspections(judged(0.0)) == AffordableInspections()
-    assert affordable_inspections(judged(9.0)) == AffordableInspections(True, True, True, False, True)
-    assert affordable_inspections(judged(4.5)) == AffordableInspections(True, True, True, False, False)
-    assert affordable_inspections(judged(2.0)) == AffordableInspections(False, True, True, False, False)
+    assert affordable_inspections(judged(9.0)) == AffordableInspections(3, True, True, False, True)
+    assert affordable_inspections(judged(4.5)) == AffordableInspections(3, True, True, False, False)
+    assert affordable_inspections(judged(2.0)) == AffordableInspections(0, True, True, False, False)
+
+
+def test_columns_are_shuffled_once_where_there_is_no_time_for_more():
+    found = judged(math.inf, fit=0.1)
+    seconds = {count: inspection_time._shuffling_seconds(found, count) for count in (1, 3)}
+    for left, count in ((seconds[3], 3), (seconds[3] - 1e-9, 1), (seconds[1], 1), (seconds[1] - 1e-9, 0)):
+        assert affordable_inspections(replace(found, inspection_seconds=left)).shuffles == count
 
 
 def test_the_end_of_a_study_is_planned_by_the_start_of_a_worker_and_never_takes_much_of_a_budget():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import time
 
 import pytest
@@ -49,7 +50,36 @@ def test_a_worker_that_dies_or_is_late_is_replaced(tmp_path):
     assert ended["deadly"].value == ("data", "deadly") and "limit of 1 s" in ended["slow"].reason
 
 
+@pytest.mark.slow
+def test_interruptions_are_for_the_study_and_not_for_its_workers():
+    """Ctrl-C, which reaches every process of a terminal, made each worker print where it was."""
+
+    def blocked(shared, task):
+        return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    with ClusterPool(blocked, None, LOCAL, 2) as pool:
+        assert all(result.value for result in pool.run(iter({"one": 60.0, "two": 60.0}.items())))
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 def test_a_cluster_that_is_not_there_is_refused_in_words(monkeypatch):
     monkeypatch.setattr("fivefold.study.running.cluster_pool.CONNECT_SECONDS", 1)
-    with pytest.raises(WorkerStartError, match="no cluster with workers answers at tcp://127.0.0.1:9"):
+    with pytest.raises(WorkerStartError, match="no cluster answers at tcp://127.0.0.1:9 within 1 s: check the address"):
         ClusterPool(print, None, "tcp://127.0.0.1:9", 2).__enter__()
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://host", "host:port"])
+def test_what_is_no_address_of_a_cluster_is_refused_at_once(address):
+    with pytest.raises(WorkerStartError, match=f"--cluster takes an address such as tcp://host:8786.*got '{address}'"):
+        ClusterPool(print, None, address, 2).__enter__()
+
+
+def test_a_cluster_without_workers_is_not_called_absent(monkeypatch):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("fivefold.study.running.cluster_pool.CONNECT_SECONDS", 2)
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty,
+        pytest.raises(WorkerStartError, match="has no workers, and got none within 2 s: start some with `dask worker"),
+    ):
+        ClusterPool(print, None, empty.scheduler_address, 2).__enter__()

@@ -93,7 +93,16 @@ def test_it_stands_in_results_json_and_in_words(study):
     assert stored["learners"]["GaussianNB"] == asdict(results.certificates.learners["GaussianNB"])
     said = " ".join(fold_certificate_sentences(results.certificates, "GaussianNB"))
     assert f"This allows for the choice among {len(plan.learners)} learners by the same folds." in said
-    assert "The vote of the fold models is wrong on less than" in said
+
+
+def test_a_bound_of_the_vote_that_says_no_more_than_the_majority_rule_is_not_said(study):
+    plan, outcomes = study
+    found, classes = certify_folds(plan, outcomes), np.unique(plan.data.y, return_counts=True)[1]
+    assert found.majority == pytest.approx(1 - classes.max() / classes.sum())
+    bound = found.learners["GaussianNB"].vote_bound
+    for majority, is_said in ((bound + 0.01, True), (bound - 0.01, False)):
+        said = fold_certificate_sentences(replace(found, majority=majority), "GaussianNB")
+        assert any("The vote" in sentence for sentence in said) == is_said
 
 
 def test_tiny_folds_say_that_they_are_too_small(study):

@@ -83,7 +83,7 @@ def test_kernel_machines_are_left_out_of_large_tables_unless_they_are_named():
     data = study_table(rng.normal(size=(10_001, 2)), rng.normal(size=10_001))
     plan = make_plan(data)
     assert "SVR" not in [x.name for x in plan.learners]
-    assert plan.skipped["SVR"] == "its time grows as n^2, too fast for over 10,000 rows; name it to include it"
+    assert plan.skipped["SVR"] == "its time grows as n^2, too fast for more than 10,000 rows; name it to include it"
     assert "SVR" in [x.name for x in make_plan(data, ["SVR", "Ridge"]).learners]
     assert "SVR" in [x.name for x in make_plan(data.take(np.arange(10_000))).learners]
 
@@ -107,7 +107,7 @@ def test_processes_take_part_where_there_are_few_rows_and_two_classes():
     numbers, few = study_table(X, X[:, 0]), np.arange(2_000)
     assert "GaussianProcessRegressor" in [x.name for x in make_plan(numbers.take(few)).learners]
     said = make_plan(numbers).skipped["GaussianProcessRegressor"]
-    assert said == "its time grows as n^3, too fast for over 2,000 rows; name it to include it"
+    assert said == "its time grows as n^3, too fast for more than 2,000 rows; name it to include it"
     assert "GaussianProcessClassifier" in [x.name for x in make_plan(ring()).learners]
     three = study_table(X[:90], np.array(list("abc"))[np.arange(90) % 3])
     assert "for each of 3 classes" in make_plan(three).skipped["GaussianProcessClassifier"]

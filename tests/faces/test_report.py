@@ -15,7 +15,7 @@ from fivefold.evaluation.comparison import friedman_test
 from fivefold.evaluation.selection import diagnose_gain
 from fivefold.study import report
 from fivefold.study.judging import inspection
-from fivefold.study.judging.inspection import learning_curve, permutation_importances
+from fivefold.study.judging.inspection import columns_by_prediction, learning_curve, permutation_importances
 from fivefold.study.judging.learner_fit import learner_fit
 from fivefold.study.judging.result_files import results_to_json
 from fivefold.study.judging.study_comparison import compare_studies
@@ -189,6 +189,7 @@ def test_without_a_hold_out_the_folds_certify_every_learner_of_classes(pages, st
         assert all(f"{own.bound:.2%}" in text for own in found.learners.values())
     assert "certified error" in pages["wine"][0] and "of the fold models, with probability 95%" in pages["wine"][0]
     assert "No rows were held out, and a regression error can be arbitrarily large" in pages["diabetes"][1]
+    assert all("The error on new rows" in text and "On rows that were" not in text for text in pages["diabetes"])
     assert studies["diabetes"].certificates is None
 
 
@@ -234,6 +235,22 @@ def test_a_column_that_is_the_target_is_important_and_noise_is_not(tmp_path):
     assert list(curve.values) == [8, 16, 32, 56, 80]
     whole = [fold.scores["log_loss"] for fold in found.judged[0].outcome.folds]
     assert curve.test[-1].tolist() == whole
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_without_time_to_shuffle_columns_those_come_first_along_which_predictions_differ(tmp_path, task):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 7))
+    place = rng.choice(["north", "south", "west"], 200)
+    signal = 2.0 * X[:, 5] + 4.0 * (place == "west") + rng.normal(0, 0.3, 200)
+    y = np.where(signal > signal.mean(), "yes", "no") if task == "classification" else signal
+    lines = [",".join([*(f"{v:.4f}" for v in row), p, str(t)]) for row, p, t in zip(X, place, y, strict=True)]
+    names = [*(f"x{j}" for j in range(7)), "place", "y"]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(names), *lines]) + "\n", encoding="utf-8")
+    method = "LogisticRegression" if task == "classification" else "Ridge"
+    found = studied(tmp_path / "t.csv", "y", names=(method,))
+    order = columns_by_prediction(found.plan, found.judged[0])
+    assert set(order[:2]) == {"x5", "place"} and sorted(order) == sorted(names[:-1])
 
 
 def test_tables_that_are_predicted_at_once_have_the_loss_that_each_has_alone(monkeypatch):

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import sqlite3
+from contextlib import nullcontext
 from dataclasses import replace
 from io import StringIO
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from scipy import stats
+from study_tables import blobs
 from typer.testing import CliRunner
 
 from fivefold.cli import results_table
@@ -20,9 +22,10 @@ from fivefold.study.judging.final_holdout import open_holdout
 from fivefold.study.judging.result_files import results_to_json, timing_record, write_results
 from fivefold.study.judging.results import judge_outcomes
 from fivefold.study.planning.plan import FOLDS, REPEATS, Options, make_plan, plan_from_options
+from fivefold.study.running import resumption
 from fivefold.study.running.fold import FoldResult
 from fivefold.study.running.journal import Journal, JournalEntry
-from fivefold.study.running.resumption import restore_plan
+from fivefold.study.running.resumption import initial_record, restore_plan
 from fivefold.study.running.run import LearnerOutcome, run_plan
 from fivefold.study.tables.dataset import BadInput, load
 from fivefold.theory import certify_holdout
@@ -63,6 +66,14 @@ def test_a_study_without_data_is_of_wine_and_finds_that_it_can_be_learned(wine):
         "practically equal",
     ):
         assert words in shown.output
+
+
+def test_a_folder_of_that_name_does_not_hide_an_embedded_table(tmp_path, monkeypatch):
+    """Such as the one that --out wine made."""
+    (tmp_path / "wine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    shown = study("wine", "--methods", "GaussianNB", "--dry-run", "--jobs", 1)
+    assert shown.exit_code == 0 and "178 rows" in shown.output
 
 
 def test_the_table_says_everything(wine):
@@ -232,6 +243,20 @@ def test_a_study_is_not_resumed_with_other_data_or_options(wine, words, said):
     shown = study(*words, "--resume", "--out", wine[1])
     assert shown.exit_code == 2
     assert said in shown.stderr
+
+
+def test_reasons_put_in_other_words_do_not_stop_a_study_and_other_methods_left_out_do():
+    plan = make_plan(blobs(40), ["GaussianNB"])
+    now = replace(plan, skipped={"SVC": "in other words"})
+    for skipped, is_refused in (({"SVC": "too slow"}, False), ({"KernelRidge": "too slow"}, True)):
+        stored = initial_record(replace(plan, skipped=skipped), {})
+        with (
+            Journal.create(":memory:", stored) as journal,
+            pytest.MonkeyPatch.context() as patch,
+            pytest.raises(BadInput, match="began: the methods left out") if is_refused else nullcontext(),
+        ):
+            patch.setattr(resumption, "plan_from_options", lambda *_: now)
+            assert restore_plan(plan.data, journal).skipped == now.skipped
 
 
 def test_a_study_is_not_resumed_with_other_versions(wine, monkeypatch):
@@ -448,7 +473,7 @@ def imagined(inner=None, **losses):
         ),
         (
             {"GaussianNB": 0.3, "LinearDiscriminantAnalysis": 0.3},
-            " may be as good or worse; there are too few rows to tell.",
+            " may be as good or worse; there is too little evidence to tell.",
         ),
         (
             {"GaussianNB": 2.0, "LinearDiscriminantAnalysis": 2.0, "MajorityClassifier": 0.9},
@@ -463,6 +488,21 @@ def imagined(inner=None, **losses):
 def test_the_verdict_says_what_the_table_shows(losses, said):
     """Noise of 0.02 a split: a gap of 0.01 is within the interval, one of 0.2 far outside."""
     assert said in str(results_table.verdict(imagined(**losses)))
+
+
+@pytest.mark.parametrize(("loss", "is_shown"), [(0.2, True), (0.5, False)])
+def test_the_screen_has_the_warnings_of_learners_that_may_be_best(loss, is_shown):
+    """What one that lost should have done differently helps nobody."""
+    results = imagined(GaussianNB=0.2, LinearDiscriminantAnalysis=loss)
+    judged = [
+        replace(one, outcome=replace(one.outcome, warnings=("drop columns",)))
+        if one.name == "LinearDiscriminantAnalysis"
+        else one
+        for one in results.judged
+    ]
+    screen = StringIO()
+    results_table.show_results(Console(file=screen, width=100), replace(results, judged=tuple(judged)))
+    assert ("! LinearDiscriminantAnalysis: drop columns" in screen.getvalue()) == is_shown
 
 
 def test_the_verdict_allows_for_the_margin_and_the_family():

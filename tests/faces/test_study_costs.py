@@ -147,13 +147,13 @@ def test_costs_and_metric_together_are_refused(results):
         make_plan(results.plan.data, ["GaussianNB"], score="auc", costs=results.plan.cost_matrix)
 
 
-def test_the_heading_names_the_dearest_mistake(results):
+def test_the_heading_names_the_costliest_mistake(results):
     from rich.console import Console
 
     console = Console(width=200)
     with console.capture() as seen:
         console.print(study_heading(results.plan))
-    assert "the dearest mistake is" in seen.get() and "a rejection costs 0.4" in seen.get()
+    assert "the costliest mistake is" in seen.get() and "a rejection costs 0.4" in seen.get()
 
 
 @pytest.mark.parametrize(

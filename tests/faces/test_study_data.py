@@ -111,6 +111,16 @@ def test_what_cannot_be_studied_is_refused_with_its_reason(tmp_path, lines, targ
     assert message in str(refusal.value)
 
 
+def test_a_table_of_dates_and_a_target_alone_is_refused_with_the_cure(tmp_path):
+    path = written(tmp_path, "day,heat", *[f"{1990 + i},{i % 7}.5" for i in range(40)])
+    with pytest.raises(BadInput) as refusal:
+        load(path, "heat", time="day")
+    assert str(refusal.value).endswith(
+        "no column is left to learn from: only the target and 'day' (--time) are there; add columns that are known in "
+        "time, such as earlier values of the target"
+    )
+
+
 def test_a_file_that_is_not_there_is_refused_with_what_is_near(tmp_path):
     written(tmp_path, HEADER, *rows())
     with pytest.raises(BadInput, match=r"did you mean leute\.csv"):

@@ -345,6 +345,7 @@ def test_boosting_has_a_twin_with_codes_where_categories_have_many_levels():
     assert (native.name, coded.name) == (name, f"{name} (codes)")
     assert (native.takes.categories, coded.takes.categories) == ("text", "codes")
     assert native.growth == coded.growth and native.strength == coded.strength
+    assert coded.make({}, 0).max_leaf_nodes < native.make({}, 0).max_leaf_nodes
     assert make_plan(data, [coded.name]).learners[0] == coded  # a user may name it
     for learner in (native, coded):
         P = fit_pipeline(data, learner, {}, np.arange(200), 0).predict_proba(data.X[200:])

@@ -266,7 +266,7 @@ def with_rare(tmp_path, **classes):
 def test_rare_classes_are_refused_with_the_flags_that_help_and_these_do(tmp_path):
     path = with_rare(tmp_path, a=40, b=30, c=2, d=1)
     said = refused("study", path, "--target", "y", "--methods", "GaussianNB", "--out", tmp_path / "out")
-    assert "class 'c' (2), 'd' (1) of 'y' has too few rows" in said
+    assert "classes 'c' (2), 'd' (1) of 'y' have too few rows" in said
     flags = [word.rstrip(";") for word in said.split() if word.startswith(("merge:", "drop:"))]
     assert flags == ["merge:3", "drop:3"]
     for flag, classes, note in (

@@ -91,7 +91,33 @@ def test_other_commands_give_signs_of_life_too(tmp_path, patient):
 
 
 def test_signs_of_life_are_less_than_five_seconds_apart():
-    assert progress.SECONDS_BETWEEN_LINES < 5
+    """Also where one step ends and the next one begins."""
+    assert progress.SECONDS_BEFORE_FIRST_LINE + progress.SECONDS_BETWEEN_LINES < 5
+
+
+def test_a_step_that_takes_longer_than_it_should_is_not_said_to_end_at_once(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.01)
+    with progress.progress_bar(2, title="timing") as tick:
+        tick("Ridge", left=1e-9)
+        said, end = "", time.monotonic() + WAIT_SECONDS
+        while "timing: 1 of 2 done after" not in said:
+            assert time.monotonic() < end, "nothing was said"
+            time.sleep(0.005)
+            said += capsys.readouterr().err
+    assert "left" not in said
+
+
+def test_lines_of_steps_are_as_far_apart_as_signs_of_life(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 300.0)  # so long that no sign of life comes in between
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_FIRST_LINE", 300.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.progress_bar(9, lines=True) as tick:
+        for step in range(1, 10):
+            now[0] = 100.0 * step
+            tick(f"learner {step}", left=0.0)
+    shown = [line.partition(" done")[0] for line in capsys.readouterr().err.splitlines()]
+    assert shown == ["1 of 9", "4 of 9", "7 of 9", "9 of 9"]
 
 
 def test_on_a_terminal_the_step_and_its_time_are_shown_in_place(capsys):

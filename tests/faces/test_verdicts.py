@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import ensemble, neighbors, tree
+from study_tables import blobs, study_table
 
 from fivefold.core.registry import find
 from fivefold.ensemble import RandomForestClassifier
@@ -23,7 +24,6 @@ from fivefold.study.running.fold import evaluate_fold
 from fivefold.study.running.pipelines import build_pipeline
 from fivefold.study.running.run import LearnerOutcome
 from fivefold.tree import C45Classifier, DecisionTreeClassifier, ObliqueTreeClassifier
-from tests.study_tables import blobs, study_table
 
 
 def learner(name, **setting):

@@ -31,7 +31,7 @@ from fivefold.study.models.winner import fit_method, fit_winner
 from fivefold.study.planning.plan import make_plan
 from fivefold.study.preparation.column_transformer import InputNeeds, make_transformer, prepared_columns
 from fivefold.study.report.blocks import FigureRow, Page, Section
-from fivefold.study.report.effect_blocks import effect_blocks
+from fivefold.study.report.effect_blocks import MAX_BAR_LETTERS, _name_and_value, effect_blocks
 from fivefold.study.report.error_blocks import group_blocks, range_blocks
 from fivefold.study.report.learner_figures import difference_blocks, learner_figures
 from fivefold.study.report.model_structure import structure_blocks
@@ -356,6 +356,13 @@ CASES = {
     "rules": (lambda: blobs(60, 2, apart=3.0), "RIPPERClassifier", {"sets"}),
     "boosting": (lambda: every_kind(60, task="classification"), "HistGradientBoostingClassifier", {"sets"}),
 }
+
+
+def test_a_value_is_shown_beside_a_long_name_too():
+    assert _name_and_value("x", "1.5") == "x = 1.5"
+    shown = _name_and_value("a name that is much too long for a bar", "1.5")
+    assert shown.endswith("… = 1.5") and len(shown) == MAX_BAR_LETTERS
+    assert len(_name_and_value("x", "a text that is much too long for a bar")) <= MAX_BAR_LETTERS
 
 
 @pytest.mark.parametrize("name", CASES)

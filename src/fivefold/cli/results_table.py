@@ -21,9 +21,11 @@ from fivefold.study.formatting import (
     first_names,
     format_bytes,
     format_count,
+    format_number,
     format_p_value,
     format_seconds,
     join_names,
+    name_class,
     shorten_name,
 )
 from fivefold.study.judging.cost_summary import cost_sentences
@@ -37,7 +39,8 @@ from fivefold.study.sequences.step_order import describe_lengths
 from fivefold.study.tables.dataset import Data
 
 TABLE_LEGENDS = (
-    "★ best   ≈ practically equal   ? undecided   p: that it is worse by no more than the margin",
+    "★ best   ≈ practically equal   ? undecided   no mark: worse",
+    "p: of the hypothesis that a learner is worse by no more than the margin",
     f"{INNER_SELECTION_LABEL}: what to expect from taking the winner of a study",
 )
 SETTINGS_TITLE = "settings chosen most"
@@ -95,7 +98,7 @@ def learner_table(results: Results, width: int) -> RenderableType:
     """Learners, best first, with the columns there is room for; then those that failed."""
     failures = Table.grid(padding=(0, 2, 0, 0))
     for outcome in results.failed:
-        how = "was stopped" if outcome.late else "failed"
+        how = "was left out" if outcome.cut else "was stopped" if outcome.late else "failed"
         failures.add_row(Text("x", "red"), Text.assemble((outcome.learner.name, "red"), f" {how}: {outcome.failure}"))
     if not results.judged:
         return failures
@@ -142,12 +145,13 @@ def show_results(console: Console, results: Results) -> None:
     """The table and what it means."""
     console.print()
     console.print(learner_table(results, console.width))
-    for legend in TABLE_LEGENDS if results.inside is not None else TABLE_LEGENDS[:1]:
+    for legend in TABLE_LEGENDS if results.inside is not None else TABLE_LEGENDS[:-1]:
         console.print(Text(legend, style="dim"))
-    for judged in results.judged:
+    may_be_best = [judged for judged in results.judged if not judged.worse]  # the report has the warnings of others
+    for judged in may_be_best:
         for warning in judged.outcome.warnings[:1]:
             console.print(_warning_line(f"{judged.name}: {warning.removeprefix(f'{judged.name}: ')}"))
-    for judged in results.judged:
+    for judged in may_be_best:
         for note in range_notes(judged.outcome, only_at_edge=True):
             console.print(_warning_line(f"{judged.name}: {note}"))
     for text in results.strikes:
@@ -213,11 +217,11 @@ def _row_styles(results: Results) -> list[str]:
 
 
 def _mean_cells(rows: list[Mapping[str, Estimate]], score: Score, best: LearnerResult) -> tuple[str, ...]:
-    return tuple(f"{row[score.name].mean:.{_score_decimals(best, score)}f}" for row in rows)
+    return tuple(format_number(row[score.name].mean, _score_decimals(best, score)) for row in rows)
 
 
 def _format_interval(estimate: Estimate, digits: int) -> str:
-    return f"{estimate.low:.{digits}f} – {estimate.high:.{digits}f}"
+    return f"{format_number(estimate.low, digits)} – {format_number(estimate.high, digits)}"
 
 
 def _usual_setting(judged: LearnerResult) -> str:
@@ -265,7 +269,7 @@ def _describe_device(plan: Plan, device: str) -> str:
 
 
 def _describe_costs(costs: CostMatrix) -> str:
-    """What decides, and the dearest mistake."""
+    """What decides, and the costliest mistake."""
     table = np.asarray(costs.costs)
     true, decided = np.unravel_index(int(table.argmax()), table.shape)
     reject = ""
@@ -273,8 +277,8 @@ def _describe_costs(costs: CostMatrix) -> str:
         prices = sorted({float(price) for price in costs.losses[-1]})
         reject = f"; a rejection costs {' to '.join(f'{price:g}' for price in (prices[0], prices[-1])[: len(prices)])}"
     return (
-        f"decisions of least expected cost; the dearest mistake is {costs.classes[decided]} for "
-        f"{costs.classes[true]}, at {table.max():g}{reject}"
+        "decisions of least expected cost; the costliest mistake is "
+        f"{name_class(costs.classes[decided])} for {name_class(costs.classes[true])}, at {table.max():g}{reject}"
     )
 
 

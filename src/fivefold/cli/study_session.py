@@ -177,6 +177,8 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     clock = BudgetClock(None if journal is not None else asked.budget, how.began)  # a resumed study ends as planned
     with activity(f"reading {asked.data}") as step:
         data = asked.load_data()
+        if data.sampled is not None:  # a study that is resumed has the same rows, however much memory is free then
+            asked = replace(asked, sample=data.sampled)
         step("planning the study")
         plan = _make_plan(asked, data) if journal is None else restore_plan(data, journal)
     cells = data.X.height * data.X.width * len(plan.learners)
@@ -210,11 +212,16 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
             results, how.out, journal, workers, next_step, refit=asked.refit, ends_at=clock.ends_at, clock=clock.now
         )
         clock.end_phase("report")
-        large = open_large(Path(asked.data), asked.sample) if asked.refit and outputs.model is not None else None
+        large = None
+        if data.sampled is not None and asked.refit and outputs.model is not None:
+            large = open_large(Path(asked.data), data.sampled)
         if large is not None and outputs.model is not None:
             step("fitting the winner to all rows, in chunks")
-            model, fitted = fit_to_all_rows(load_model(outputs.model), large)
-            save_model(model, outputs.model)
+            try:
+                model, fitted = fit_to_all_rows(load_model(outputs.model), large)
+                save_model(model, outputs.model)
+            except BadInput as error:
+                fitted = f"{error}. The model is the one of the sample"
             clock.end_phase("all rows")
     results_table.show_results(console, outputs.results)
     if large is not None:

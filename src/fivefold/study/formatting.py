@@ -22,18 +22,18 @@ KIND_NOUNS: Mapping[str, tuple[str, str]] = {  # kinds of columns, as one and as
 
 
 def format_number(value: float, digits: int = 3) -> str:
-    """A number with `digits` decimals; a dash for NaN.
+    """A number with `digits` decimals, zero without a sign; a dash for NaN.
 
     Examples
     --------
-    >>> format_number(0.12345), format_number(float("inf")), format_number(float("nan"))
-    ('0.123', '∞', '–')
+    >>> format_number(0.12345), format_number(float("inf")), format_number(float("nan")), format_number(-0.0001)
+    ('0.123', '∞', '–', '0.000')
     """
     if math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    return f"{value:.{digits}f}"
+    return f"{value:z.{digits}f}"
 
 
 def decimals_for(size: float) -> int:
@@ -49,9 +49,18 @@ def format_significant(value: float, digits: int = 2) -> str:
     >>> format_significant(0.00693), format_significant(1234.6), format_significant(0.0)
     ('0.0069', '1235', '0')
     """
-    if value == 0 or not math.isfinite(value):
-        return format_number(value, 0)
-    return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+    return format_number(value, significant_decimals(value, digits))
+
+
+def significant_decimals(value: float, digits: int = 2) -> int:
+    """Decimals that show this many significant digits of a number.
+
+    Examples
+    --------
+    >>> significant_decimals(0.00693), significant_decimals(1234.6), significant_decimals(0.0)
+    (4, 0, 0)
+    """
+    return 0 if value == 0 or not math.isfinite(value) else max(0, digits - 1 - math.floor(math.log10(abs(value))))
 
 
 def format_interval(estimate: Estimate, digits: int = 3) -> str:
@@ -62,6 +71,18 @@ def format_interval(estimate: Estimate, digits: int = 3) -> str:
 def format_range(low: float, high: float, digits: int = 3) -> str:
     """From low to high, without a line break."""
     return f"{format_number(low, digits)}\u00a0to\u00a0{format_number(high, digits)}"
+
+
+def name_class(label: object) -> str:
+    """A class within a sentence, where a number alone would be taken for a count.
+
+    Examples
+    --------
+    >>> name_class("spam"), name_class(2)
+    ('spam', 'class 2')
+    """
+    text = str(label)
+    return f"class {text}" if re.fullmatch(r"[-+]?[\d.]+", text) else text
 
 
 def format_p_value(value: float) -> str:

@@ -61,7 +61,8 @@ def write_outputs(
     """
     write_results(results, folder)  # before anything long
     if results.judged:
-        step(f"fitting {results.judged[0].name}, the best learner, on all rows outside the hold-out")
+        rows = "all rows outside the hold-out" if len(results.plan.holdout) else "all rows"
+        step(f"fitting {results.judged[0].name}, the best learner, on {rows}")
     models, reason = (
         _winner_or_reason(results, workers, refit=refit) if results.judged else ([], "every learner failed")
     )

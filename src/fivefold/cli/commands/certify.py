@@ -30,11 +30,13 @@ def certify(
 ) -> None:
     """Certify a model: what its error on new data will be, with its assumptions."""
     from fivefold.cli.progress_bar import activity
-    from fivefold.study.environment import to_plain_values
-    from fivefold.study.models.certification import certify_model
-    from fivefold.study.models.model_file import load_model
-    from fivefold.study.models.new_rows import read_new_rows
-    from fivefold.study.tables.table import BadInput
+
+    with activity("starting"):
+        from fivefold.study.environment import to_plain_values
+        from fivefold.study.models.certification import certify_model
+        from fivefold.study.models.model_file import load_model
+        from fivefold.study.models.new_rows import read_new_rows
+        from fivefold.study.tables.table import BadInput
 
     kind = None if rows is None else rows.replace("-", " ")
     if kind not in (None, "held out", "training"):

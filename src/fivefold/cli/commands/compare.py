@@ -25,10 +25,11 @@ def compare(
     as_json: JSON_OPTION = False,
 ) -> None:
     """Which learner is best over several data sets? Mean ranks, Friedman's test, critical differences."""
-    from fivefold.study.formatting import first_names
-    from fivefold.study.judging import study_comparison as comparison
-    from fivefold.study.report import study_comparison as comparison_report
-    from fivefold.study.tables.dataset import BadInput
+    with activity("starting"):
+        from fivefold.study.formatting import first_names
+        from fivefold.study.judging import study_comparison as comparison
+        from fivefold.study.report import study_comparison as comparison_report
+        from fivefold.study.tables.dataset import BadInput
 
     try:
         with activity("comparing the studies"):

@@ -20,11 +20,13 @@ def evaluate(
 ) -> None:
     """Evaluate a model on a labelled table: scores with intervals."""
     from fivefold.cli.progress_bar import activity
-    from fivefold.study.environment import to_plain_values
-    from fivefold.study.models.model_file import load_model
-    from fivefold.study.models.new_rows import read_new_rows
-    from fivefold.study.models.scoring import evaluate_model
-    from fivefold.study.tables.table import BadInput
+
+    with activity("starting"):
+        from fivefold.study.environment import to_plain_values
+        from fivefold.study.models.model_file import load_model
+        from fivefold.study.models.new_rows import read_new_rows
+        from fivefold.study.models.scoring import evaluate_model
+        from fivefold.study.tables.table import BadInput
 
     try:
         with activity(f"evaluating {model}"):

@@ -58,7 +58,7 @@ def fit(
             table = load(data, target, task, kinds=kinds, sample=sample, header=header, rare_classes=rare_classes)
             model = fit_method(table, method, parse_parameters(param or ()), seed=seed, tune=tune)
             fitted = ""
-            if (large := open_large(Path(data), sample)) is not None:
+            if table.sampled is not None and (large := open_large(Path(data), table.sampled)) is not None:
                 model, fitted = fit_to_all_rows(model, large)
             about = describe_model(save_model(model, out))
     except BadInput as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
 
 import typer
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from fivefold.study.models.model_file import ModelFile
     from fivefold.study.models.new_rows import NewRows
+    from fivefold.study.tables.large_tables import LargeTable
+
+T = TypeVar("T")
 
 
 def predict(
@@ -57,39 +62,104 @@ def predict(
     Text that begins with = + - @ or a tab and is not a number gets an apostrophe in front, because a spreadsheet would
     take it for a formula. Text that begins with apostrophes before such a sign gets one more, so removing one restores
     the original.
+
+    Folders of Parquet files, and Parquet files that do not fit into memory, are predicted chunk by chunk into --out.
     """
     from fivefold.cli.progress_bar import activity
-    from fivefold.study.formatting import format_count
-    from fivefold.study.models.model_file import load_model, version_warnings
-    from fivefold.study.models.new_rows import read_new_rows
-    from fivefold.study.models.prediction_details import with_details
-    from fivefold.study.tables.table import BadInput
+
+    with activity("starting"):
+        from fivefold.study.models.model_file import load_model, version_warnings
+        from fivefold.study.models.new_rows import NewRows, read_new_rows
+        from fivefold.study.tables.large_tables import open_large
+        from fivefold.study.tables.table import BadInput
 
     try:
-        with activity(f"reading {data}"):
-            loaded = load_model(model)
-            new = read_new_rows(data, loaded.schema)
-        new = replace(new, notes=(*version_warnings(loaded.card), *new.notes))
         if background is not None and not explain:
             raise BadInput("--background is for --explain; give both")
-        others = None if not explain else new if background is None else read_new_rows(background, loaded.schema)
+        with activity(f"reading {data}"):
+            loaded = load_model(model)
+            others = None if background is None else read_new_rows(background, loaded.schema)
+            rows = open_large(Path(data)) or read_new_rows(data, loaded.schema)
         with activity(f"predicting {data}"), loaded.refusing_misfits():
-            predictions, notes = with_details(loaded, new, prediction_frame(loaded, new), interval, others)
-        new = replace(new, notes=(*new.notes, *notes))
-        shown, changed = (predictions, 0) if raw else escape_formulas(predictions)
-        text = shown.write_csv()
-        if changed:
-            texts = format_count(changed, "text")
-            note = f"{texts} that a spreadsheet would take for a formula got an apostrophe; --raw writes text as it is"
-            new = replace(new, notes=(*new.notes, note))
-        if out is not None:
-            _write(out, text)
+            if isinstance(rows, NewRows):
+                answer = _predicted(loaded, rows, interval, (others or rows) if explain else None, raw)
+                if out is not None:
+                    _write(out, lambda file: file.write(answer.shown.write_csv()))
+            else:
+                answer = _predict_in_chunks(loaded, rows, out, interval, others, explain=explain, raw=raw)
     except BadInput as error:
         refuse(str(error))
+    answer = replace(answer, notes=(*version_warnings(loaded.card), *answer.notes, *_formula_notes(answer.formulas)))
     if as_json:
-        show_json(_json_result(loaded, new, predictions, out))
+        show_json(_json_result(loaded, answer, out))
         return
-    _show_predictions(loaded, new, text, len(predictions), out)
+    _show_predictions(loaded, answer, out)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """Predictions of some rows, and of all rows so far in `rows`, `notes` and `formulas`."""
+
+    predictions: pl.DataFrame
+    shown: pl.DataFrame  # with apostrophes before formulas
+    rows: int
+    notes: tuple[str, ...]
+    formulas: int  # texts that got an apostrophe
+
+
+def _predicted(model: ModelFile, new: NewRows, level: float | None, background: NewRows | None, raw: bool) -> _Answer:
+    from fivefold.study.models.prediction_details import with_details
+
+    predictions, notes = with_details(model, new, prediction_frame(model, new), level, background)
+    shown, formulas = (predictions, 0) if raw else escape_formulas(predictions)
+    return _Answer(predictions, shown, len(predictions), (*new.notes, *notes), formulas)
+
+
+def _predict_in_chunks(
+    model: ModelFile,
+    large: LargeTable,
+    out: Path | None,
+    level: float | None,
+    background: NewRows | None,
+    *,
+    explain: bool,
+    raw: bool,
+) -> _Answer:
+    """Write the predictions of a table that is not read whole; the answer for its last chunk."""
+    import polars as pl
+
+    from fivefold.study.models.new_rows import apply_schema
+    from fivefold.study.tables.table import BadInput, table_from_frame
+
+    if out is None:
+        raise BadInput(f"{large.name} has {large.rows:,} rows and is not read whole: give --out, the file to write")
+    if explain and background is None:
+        raise BadInput("--explain of a table that is read in chunks needs --background, a table that is not")
+    if model.schema.sequence:
+        raise BadInput(
+            f"{large.name} is read in chunks, which would cut its sequences: give a file that fits into memory"
+        )
+
+    def write(file: TextIO) -> _Answer:
+        rows, notes, formulas = 0, dict[str, None](), 0
+        for chunk in large.chunks:
+            new = apply_schema(table_from_frame(large.name, cast(pl.DataFrame, pl.from_arrow(chunk))), model.schema)
+            answer = _predicted(model, replace(new, at=new.at + rows), level, background, raw)
+            file.write(answer.shown.write_csv(include_header=rows == 0))
+            rows, formulas = rows + answer.rows, formulas + answer.formulas
+            notes |= dict.fromkeys(answer.notes)
+        return replace(answer, rows=rows, notes=tuple(notes), formulas=formulas)
+
+    return _write(out, write)
+
+
+def _formula_notes(changed: int) -> tuple[str, ...]:
+    from fivefold.study.formatting import format_count
+
+    if not changed:
+        return ()
+    texts = format_count(changed, "text")
+    return (f"{texts} that a spreadsheet would take for a formula got an apostrophe; --raw writes text as it is",)
 
 
 def prediction_frame(model: ModelFile, new: NewRows) -> pl.DataFrame:
@@ -135,34 +205,40 @@ def _is_formula(text: pl.Series) -> pl.Series:
     return (text.str.contains(r"^'*[=+\-@\t\r]") & ~number).fill_null(False)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, write: Callable[[TextIO], T]) -> T:
+    """Write the file, whole or not at all; what is no file, such as /dev/stdout, is written as predictions come."""
+    from fivefold.core.storage.atomic_write import replacing
     from fivefold.study.tables.table import BadInput
 
+    in_place = path.is_symlink() or (path.exists() and not path.is_file())
     try:
-        path.write_text(text, encoding="utf-8")
+        with nullcontext(path) if in_place else replacing(path) as place, place.open("w", encoding="utf-8") as file:
+            return write(file)
     except OSError as error:
+        if error.strerror is None:  # no error of the system: a chunk that cannot be read
+            raise
         raise BadInput(f"-o {path}: no file can be written there ({error.strerror})") from None
 
 
-def _show_predictions(loaded: ModelFile, new: NewRows, text: str, rows: int, out: Path | None) -> None:
+def _show_predictions(loaded: ModelFile, answer: _Answer, out: Path | None) -> None:
     """Notes, and the table or where it was written."""
     aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    for note in new.notes:
+    for note in answer.notes:
         aside.print(f"note: {note}")
     if out is None:
-        show_text(text)
+        show_text(answer.shown.write_csv())
     else:
-        aside.print(f"{rows:,} rows, {loaded.card.get('method', 'a model')} of {loaded.schema.target!r}: {out}")
+        aside.print(f"{answer.rows:,} rows, {loaded.card.get('method', 'a model')} of {loaded.schema.target!r}: {out}")
 
 
-def _json_result(model: ModelFile, new: NewRows, predictions: pl.DataFrame, out: Path | None) -> dict[str, Any]:
+def _json_result(model: ModelFile, answer: _Answer, out: Path | None) -> dict[str, Any]:
     from fivefold.study.environment import to_plain_values
 
     about = {
         "method": model.card.get("method"),
         "target": model.schema.target,
-        "rows": len(predictions),
-        "notes": list(new.notes),
+        "rows": answer.rows,
+        "notes": list(answer.notes),
     }
-    rows = {"predictions": to_plain_values(predictions.to_dicts())} if out is None else {"file": str(out)}
+    rows = {"predictions": to_plain_values(answer.predictions.to_dicts())} if out is None else {"file": str(out)}
     return about | rows

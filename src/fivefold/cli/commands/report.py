@@ -20,8 +20,10 @@ def report(
 ) -> None:
     """Write the report of a finished study again; no fold is run again."""
     from fivefold.cli.progress_bar import activity
-    from fivefold.study.report import write_report
-    from fivefold.study.tables.dataset import BadInput
+
+    with activity("starting"):
+        from fivefold.study.report import write_report
+        from fivefold.study.tables.dataset import BadInput
 
     try:
         with activity("reading the study") as step:

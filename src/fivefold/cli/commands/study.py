@@ -25,6 +25,7 @@ from fivefold.cli.options import (
     TASK_OPTION,
     refuse,
 )
+from fivefold.cli.progress_bar import activity
 
 METRIC_OPTION = Annotated[
     str | None, typer.Option(help="Score that ranks and tunes; by default log_loss for classes, rmse for numbers.")
@@ -97,12 +98,13 @@ def study(
 ) -> None:
     """Which method predicts the target best? Nested cross-validation, with intervals and tests."""
     began = monotonic()
-    from fivefold.cli.study_session import RunOptions, StudyOptions, parse_kinds, parse_seconds, run_study
-    from fivefold.study.tables.dataset import BadInput
+    with activity("starting"):
+        from fivefold.cli.study_session import RunOptions, StudyOptions, parse_kinds, parse_seconds, run_study
+        from fivefold.study.tables.dataset import BadInput
 
     try:
         asked = StudyOptions(
-            data=str(Path(data).resolve()) if Path(data).exists() else data,
+            data=_resolved(data),
             target=target,
             task=task,
             methods=tuple(name.strip() for name in (methods or "").split(",") if name.strip()),
@@ -126,7 +128,6 @@ def study(
             sample=sample,
             device=device,
         )
-        given = _typed_options(context) & {field.name for field in fields(StudyOptions)}
         how = RunOptions(
             out=out,
             jobs=jobs,
@@ -135,13 +136,23 @@ def study(
             overwrite=overwrite,
             dry_run=dry_run,
             as_json=as_json,
-            given=given,
+            given=_typed_options(context) & {field.name for field in fields(StudyOptions)},
             began=began,
         )
         code = run_study(asked, how)
     except BadInput as error:
         refuse(str(error))
     raise typer.Exit(code)
+
+
+def _resolved(data: str) -> str:
+    """The name of an embedded table, or a file or folder from the root, so that a study can be resumed elsewhere."""
+    from fivefold.datasets.toy_datasets import EMBEDDED
+
+    path = Path(data)
+    if data in EMBEDDED and not path.is_file():  # a folder may have the name of one: --out wine
+        return data
+    return str(path.resolve()) if path.exists() else data
 
 
 def _typed_options(context: typer.Context) -> frozenset[str]:

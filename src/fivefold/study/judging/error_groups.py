@@ -48,7 +48,7 @@ def error_groups(plan: Plan, judged: LearnerResult) -> tuple[ColumnGroups, ...]:
     """Errors by the values of the target and of every column that has two groups of enough rows, in that order."""
     rows, errors = out_of_fold_errors(plan, judged)
     labels = {plan.data.target: _target_groups(plan, rows)}
-    labels |= {c.name: _column_groups(plan.data.X[c.name][rows], c) for c in plan.data.columns if _is_grouped(c)}
+    labels |= {c.name: column_groups(plan.data.X[c.name][rows], c) for c in plan.data.columns if is_grouped(c)}
     found = {name: _large_groups(errors, groups) for name, groups in labels.items()}
     found = {name: groups for name, groups in found.items() if len(groups) > 1}
     adjusted = iter(with_holm([group for groups in found.values() for group in groups]))
@@ -65,7 +65,8 @@ def worst_groups(found: tuple[ColumnGroups, ...], target: str, level: float = 0.
     return sorted(worse, key=lambda pair: pair[1].rest - pair[1].mean)
 
 
-def _is_grouped(column: Column) -> bool:
+def is_grouped(column: Column) -> bool:
+    """Do its values make groups of rows?"""
     return column.kind not in ("text", "identifier")
 
 
@@ -74,7 +75,8 @@ def _target_groups(plan: Plan, rows: np.ndarray) -> np.ndarray:
     return y.astype(str) if plan.classes is not None else _quartile_groups(pl.Series(y))
 
 
-def _column_groups(values: pl.Series, column: Column) -> np.ndarray:
+def column_groups(values: pl.Series, column: Column) -> np.ndarray:
+    """The group of each row by its value, in words: a level, or a range between quartiles."""
     if column.kind in ("number", "date"):
         return _quartile_groups(values)
     if column.kind == "boolean" and values.dtype == pl.Boolean and len(column.levels) == 2:

@@ -46,6 +46,7 @@ class FoldCertificates:
     candidates: int  # learners that delta is divided among
     folds: int
     unit: str  # what is independent: rows, or groups of rows
+    majority: float  # the error of the majority rule on the rows of the study
     assumptions: tuple[str, ...] = FOLD_ASSUMPTIONS
 
 
@@ -57,7 +58,9 @@ def certify_folds(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> FoldCertifi
     candidates = max(len(plan.learners), len(outcomes))
     found = {one.learner.name: _certify_learner(plan, one, FOLD_DELTA / candidates) for one in whole}
     unit = "row" if plan.data.groups is None else plan.data.group_noun
-    return FoldCertificates(found, FOLD_DELTA, candidates, len(whole[0].folds), unit)
+    _, counts = np.unique(plan.data.y[plan.rows], return_counts=True)
+    majority = 1.0 - float(counts.max() / counts.sum())
+    return FoldCertificates(found, FOLD_DELTA, candidates, len(whole[0].folds), unit, majority)
 
 
 def _kept_predictions(outcome: LearnerOutcome) -> bool:
@@ -95,6 +98,6 @@ def fold_certificate_sentences(found: FoldCertificates | None, winner: str) -> l
     ]
     if found.candidates > 1:
         said.append(f"This allows for the choice among {found.candidates} learners by the same folds.")
-    if own.vote_bound < 1:
+    if own.vote_bound < found.majority:  # a larger bound says nothing that is not known without a model
         said.append(f"The vote of the fold models is wrong on less than {own.vote_bound:.2%}.")
     return said

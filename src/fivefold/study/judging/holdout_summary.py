@@ -19,7 +19,7 @@ def holdout_sentences(results: Results) -> list[str]:
 def no_certificate_reason(results: Results) -> str:
     """Why the folds certify nothing."""
     if not results.plan.data.task.is_classification:
-        return "a regression error can be arbitrarily large, so that nothing certifies it"
+        return "a regression error can be arbitrarily large, so there is no certificate"
     if results.plan.data.time is not None:
         return "rows in order of time depend on one another, so that the folds certify nothing"
     return "no learner kept the predictions of its folds"

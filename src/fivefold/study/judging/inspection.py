@@ -24,12 +24,14 @@ from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
 from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.protocols import FittedClassifier, FittedModel
 from fivefold.evaluation.scores import CachedPredictions, Score
+from fivefold.study.judging.error_groups import column_groups, is_grouped
 from fivefold.study.judging.results import LearnerResult
 from fivefold.study.planning.plan import Plan
 from fivefold.study.planning.splits import Split, at_most, derive_seed, mean_test_train_ratio
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.running.fold import FoldResult, scores_at_share
 from fivefold.study.running.pipelines import fit_pipeline
+from fivefold.study.tables.column import Column
 
 CURVE_SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows
 SHUFFLES = 3  # per column and split
@@ -46,14 +48,46 @@ class ColumnImportance:
     rise: Estimate  # of the loss
 
 
-def permutation_importances(plan: Plan, judged: LearnerResult) -> tuple[ColumnImportance, ...]:
+def permutation_importances(
+    plan: Plan, judged: LearnerResult, shuffles: int = SHUFFLES
+) -> tuple[ColumnImportance, ...]:
     """The importance of every usable column, or of the first of many; the most important first."""
     names = [column.name for column in plan.data.columns if column.kind in USABLE_KINDS][:MAX_SHUFFLED_COLUMNS]
     # (folds, d)
-    rises = np.array([_loss_rises(plan, judged, split, fold, names) for split, fold in _first_repeat(plan, judged)])
+    rises = np.array(
+        [_loss_rises(plan, judged, split, fold, names, shuffles) for split, fold in _first_repeat(plan, judged)]
+    )
     ratio = mean_test_train_ratio([split for split, _ in _first_repeat(plan, judged)])
     found = [ColumnImportance(name, corrected_t(rises[:, j].tolist(), ratio)) for j, name in enumerate(names)]
     return tuple(sorted(found, key=lambda one: -one.rise.mean))
+
+
+def columns_by_prediction(plan: Plan, judged: LearnerResult) -> list[str]:
+    """The columns, first those along whose quarters or levels the out-of-fold predictions differ most.
+
+    The share of the variance of the predictions that lies between these groups, less what chance puts there. It costs
+    next to nothing, since nothing is predicted for it, but a column may stand high for another that goes with it.
+    """
+    folds = [fold for _, fold in _first_repeat(plan, judged)]
+    rows = np.concatenate([fold.test for fold in folds])
+    answers = [fold.predicted if fold.proba is None else fold.proba for fold in folds]
+    P = np.concatenate(answers).reshape(len(rows), -1)  # (n, K)
+    if P.dtype.kind not in "fiu":  # classes without probabilities
+        P = (P == np.unique(P)).astype(float)
+    away = P - P.mean(axis=0)
+
+    def share(column: Column) -> float:
+        if not is_grouped(column):
+            return -np.inf
+        _, codes, sizes = np.unique(
+            column_groups(plan.data.X[column.name][rows], column), return_inverse=True, return_counts=True
+        )
+        sums = np.array([np.bincount(codes, values) for values in away.T])  # (K, groups)
+        between, whole = float((np.square(sums) / sizes).sum()), float(np.square(away).sum())
+        by_chance = (len(sizes) - 1) / max(1, len(rows) - 1)
+        return between / whole - by_chance if whole else 0.0
+
+    return [column.name for column in sorted(plan.data.columns, key=lambda column: -share(column))]
 
 
 def learning_curve(plan: Plan, judged: LearnerResult) -> LossCurve | None:
@@ -83,16 +117,18 @@ def _fit_fold(plan: Plan, judged: LearnerResult, fold: FoldResult, rows: np.ndar
         return fit_pipeline(data, judged.outcome.learner, fold.parameters, rows, seed)
 
 
-def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResult, names: Sequence[str]) -> list[float]:
+def _loss_rises(
+    plan: Plan, judged: LearnerResult, split: Split, fold: FoldResult, names: Sequence[str], shuffles: int
+) -> list[float]:
     """For each column the loss with its values shuffled minus the loss as it is, averaged over shuffles."""
     score, y = plan.scores[0], plan.coded(plan.data).y
     rng = np.random.default_rng(derive_seed(plan.seed, split.repeat, split.fold))
     model = _fit_fold(plan, judged, fold, split.train)
     rows = at_most(plan.data, split.test, MAX_SHUFFLED_ROWS, rng)
-    X, orders = plan.data.X[rows], [rng.permutation(len(rows)) for _ in range(SHUFFLES)]
+    X, orders = plan.data.X[rows], [rng.permutation(len(rows)) for _ in range(shuffles)]
     tables = [X, *(X.with_columns(X[name][order]) for name in names for order in orders)]
     least, *shuffled = _losses(score, model, tables, y[rows])
-    return [float(np.mean(several)) - least for several in np.reshape(shuffled, (-1, SHUFFLES))]
+    return [float(np.mean(several)) - least for several in np.reshape(shuffled, (-1, shuffles))]
 
 
 def _losses(score: Score, model: FittedModel, tables: Sequence[pl.DataFrame], y: np.ndarray) -> list[float]:

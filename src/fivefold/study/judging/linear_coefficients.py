@@ -121,13 +121,15 @@ def _bootstrap(plan: Plan, pipeline: Any) -> Iterator[tuple[list[str], np.ndarra
             drawn = rng.choice(rows, len(rows))
         else:
             drawn = np.concatenate([members[i] for i in rng.integers(len(members), size=len(members))])
+        if plan.classes is not None and len(np.unique(data.y[drawn])) < len(plan.classes):
+            continue  # its coefficients would speak of other odds
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # reported when the folds ran
             try:
                 prepare, method = clone(pipeline[0]), clone(pipeline[-1])
                 Z = prepare.fit_transform(data.X[drawn], data.y[drawn])
                 method.fit(Z, data.y[drawn])
-            except ValueError:  # a sample without one of the classes
+            except ValueError:  # a sample that cannot be fitted
                 continue
             W = _method_matrix(method, Z[:CHECKED_ROWS], plan)
         if W is not None:

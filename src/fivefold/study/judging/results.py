@@ -174,8 +174,10 @@ class Results:
         """Warnings about learners that were stopped by their time limits, or left out when a budget was spent."""
         late = [outcome.learner.name for outcome in self.failed if outcome.late and not outcome.cut]
         cut = [outcome.learner.name for outcome in self.failed if outcome.cut]
-        stopped = f"stopped by a time limit: {', '.join(late)}; on another machine they may finish"
-        spent = f"left out because the budget was spent: {', '.join(cut)}; a larger one has time for them"
+        they = "it" if len(late) == 1 else "they"
+        stopped = f"stopped by a time limit: {', '.join(late)}; on another machine {they} may finish"
+        them = "it" if len(cut) == 1 else "them"
+        spent = f"left out because the budget was spent: {', '.join(cut)}; a larger one has time for {them}"
         return (*([stopped] if late else []), *([spent] if cut else []))
 
 
@@ -199,12 +201,12 @@ def ranking_sentences(results: Results) -> list[str]:
         sentences.append(f"Practically equal, within {margin}: {_name_some(results.equal)}.")
     if results.undecided:
         names = _name_some(results.undecided)
-        sentences.append(f"Undecided: {names} may be as good or worse; there are too few rows to tell.")
+        sentences.append(f"Undecided: {names} may be as good or worse; there is too little evidence to tell.")
     if best.outcome.learner.baseline:
-        sentences.append("The best is a baseline: no method learned anything from this table.")
+        sentences.append("The best is a baseline: no method is shown to have learned anything from this table.")
     elif unbeaten := [judged.name for judged in results.baselines if not judged.worse]:
-        names = join_names(unbeaten)
-        sentences.append(f"It is not shown to be better than the baseline {names}: perhaps nothing was learned.")
+        names = f"baseline{'s' * (len(unbeaten) > 1)} {join_names(unbeaten)}"
+        sentences.append(f"It is not shown to be better than the {names}: perhaps nothing was learned.")
     return [*sentences, *sequence_sentences(results)]
 
 

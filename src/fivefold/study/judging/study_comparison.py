@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 
 from fivefold.evaluation.comparison import Friedman, friedman_test, nemenyi
 from fivefold.evaluation.scores import KNOWN_SCORES
+from fivefold.study.formatting import format_count
 from fivefold.study.tables.dataset import BadInput
 
 MIN_DATA_SETS = 10  # with fewer, the distribution of the test statistic is approximate
@@ -93,8 +94,8 @@ def compare_studies(sources: Sequence[Path]) -> StudyComparison:
     shared = [name for name in studies[0].means if all(name in study.means for study in studies)]
     if len(shared) < 2:
         raise BadInput(
-            f"these studies have {len(shared)} learners in common that finished in all; at least two are needed. Run "
-            "them with the same --methods"
+            f"these studies have {format_count(len(shared), 'learner')} in common that finished in all; at least two "
+            "are needed. Run them with the same --methods"
         )
     scores = np.array([[study.means[name] for name in shared] for study in studies])
     losses = np.where([[study.larger_is_better] for study in studies], -scores, scores)

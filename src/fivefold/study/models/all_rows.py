@@ -21,12 +21,15 @@ from fivefold.decision.minimum_risk import MinimumRiskClassifier
 from fivefold.study.models.model_file import ModelFile
 from fivefold.study.models.new_rows import NewRows, apply_schema
 from fivefold.study.tables.large_tables import CHUNK_BYTES, LargeTable
-from fivefold.study.tables.table import table_from_frame
+from fivefold.study.tables.table import BadInput, table_from_frame
 from fivefold.study.tables.target import target_labels
 
 
 def fit_to_all_rows(model: ModelFile, large: LargeTable) -> tuple[ModelFile, str]:
-    """The model fitted to all rows, and a note; the model as it is, and why, if its method does not take chunks."""
+    """The model fitted to all rows, and a note; the model as it is, and why, if its method does not take chunks.
+
+    Raises BadInput for rows that do not fit what the sample taught.
+    """
     prepare, method = model.pipeline.steps[0][1], model.pipeline.steps[-1][1]
     decides = isinstance(method, MinimumRiskClassifier)
     method = method.estimator_ if decides else method
@@ -45,10 +48,15 @@ def fit_to_all_rows(model: ModelFile, large: LargeTable) -> tuple[ModelFile, str
             yield apply_schema(table_from_frame(large.name, frame), model.schema, model.schema.target)
 
     def tables() -> Iterator[Any]:
-        return (np.asarray(prepare.transform(part.X)) for part in rows())
+        for part in rows():
+            ready = prepare.transform(part.X)
+            yield ready if isinstance(ready, pl.DataFrame) else np.asarray(ready)  # a frame has columns of categories
 
-    y = joined((_targets(part, model) for part in rows()), CHUNK_BYTES)
-    fitted = clone(method).fit(Chunks(tables, memory=CHUNK_BYTES), y)
+    try:
+        y = joined((_targets(part, model) for part in rows()), CHUNK_BYTES)
+        fitted = clone(method).fit(Chunks(tables, memory=CHUNK_BYTES), y)
+    except (ValueError, TypeError, OSError) as error:  # of rows that the sample did not show
+        raise BadInput(f"{model.card['method']} cannot be fitted to all rows of {large.name}: {error}") from error
     if decides:
         fitted = CostMatrix.from_json(model.card["costs"]).deciding(fitted)
     data = {**model.card["data"], "rows": large.rows, "rows_fitted": len(y)}
@@ -58,7 +66,7 @@ def fit_to_all_rows(model: ModelFile, large: LargeTable) -> tuple[ModelFile, str
     schema = replace(model.schema, classes=classes)
     return replace(
         model, pipeline=pipeline, schema=schema, card=card
-    ), f"the model was fitted to all {len(y):,} rows, in chunks"
+    ), f"the model in the file was then fitted to all {len(y):,} rows, in chunks"
 
 
 def _targets(rows: NewRows, model: ModelFile) -> np.ndarray[Any, Any]:

@@ -40,6 +40,7 @@ TRUSTED_TYPES = frozenset(
     if (isinstance(thing, type) and issubclass(thing, encoders.Encoder)) or thing is encoders._level_name
 ) | {
     "fivefold.decision.minimum_risk.MinimumRiskClassifier",
+    "fivefold.study.clustering.group_model.GroupModel",
     "fivefold.study.models.m_estimate.MEstimateClassifier",
     "fivefold.study.sequences.sequence_classifier.HiddenMarkovClassifier",
     "fivefold.study.sequences.sequence_classifier.SequenceClassifier",

@@ -54,7 +54,8 @@ def read_new_rows(source: str | Path, schema: Schema, target: str | None = None)
         table = table_from_frame(str(source), load_embedded(str(source)))
     else:
         names = [column.name for column in schema.columns]
-        table = read_table(Path(source), [*names, target or schema.target], _find_header(Path(source), names))
+        header = _find_header(Path(source), names)
+        table = read_table(Path(source), [*names, target or schema.target], header, one_column=len(names) == 1)
     return apply_schema(table, schema, target)
 
 
@@ -63,7 +64,7 @@ def _find_header(path: Path, names: list[str]) -> bool | None:
     if not all(map(NUMBERED_COLUMN.fullmatch, names)):
         return None
     try:
-        first = read_table(path, header=False).frame.head(1)
+        first = read_table(path, header=False, one_column=len(names) == 1).frame.head(1)
     except BadInput:  # not delimited text, or damaged
         return None
     return bool(first.height and set(first.row(0)) & set(names))

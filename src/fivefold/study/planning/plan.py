@@ -336,8 +336,8 @@ def _slow_learners(learners: Iterable[Learner], costs: Mapping[str, FitCost]) ->
         if not learner.baseline
     }
     return {
-        name: f"its time grows faster than n^{MAX_TIME_EXPONENT:g}, too fast for over {LARGE_TABLE_ROWS:,} rows; study "
-        "a sample to include it"
+        name: f"its time grows faster than n^{MAX_TIME_EXPONENT:g}, too fast for more than {LARGE_TABLE_ROWS:,} rows; "
+        "study a sample to include it"
         for name, growth in found.items()
         if growth > MAX_TIME_EXPONENT
     }
@@ -351,7 +351,7 @@ def _slow_portfolio(learners: Iterable[Learner], rows: int, classes: int) -> dic
         if classes > 2 and (learner.growth or 0.0) >= PORTFOLIO_ROWS[0][0]
     }
     return per_class | {
-        learner.name: f"its time grows as n^{exponent:g}, too fast for over {limit:,} rows; name it to include it"
+        learner.name: f"its time grows as n^{exponent:g}, too fast for more than {limit:,} rows; name it to include it"
         for exponent, limit in reversed(PORTFOLIO_ROWS)
         for learner in learners
         if rows > limit and (learner.growth or 0.0) >= exponent
@@ -402,13 +402,16 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
     if data.time is not None:
         return folds
     if single := [label for label, count in named.items() if count < MIN_CLASS_ROWS]:
+        classes, have = ("class", "has") if len(single) == 1 else ("classes", "have")
+        listed = ", ".join(f"{label!r} ({named[label]})" for label in single)
+        noun = "rows" if data.records is None else "distinct rows"
         raise BadInput(
-            f"{data.name}: class {', '.join(f'{label!r} ({named[label]})' for label in single)} of {data.target!r} has "
-            f"too few {'rows' if data.records is None else 'distinct rows'}; a class needs {MIN_CLASS_ROWS}, to train "
-            f"on, to choose with and to test on. {_rare_class_advice(data, single)}"
+            f"{data.name}: {classes} {listed} of {data.target!r} {have} too few {noun}; a class needs "
+            f"{MIN_CLASS_ROWS}, to train on, to choose with and to test on. {_rare_class_advice(data, single)}"
         )
     if few := [f"{label} ({count})" for label, count in named.items() if count < folds]:
-        warnings.append(f"{min(named.values())} folds instead of {folds}: few rows of class {', '.join(few)}")
+        classes = "class" if len(few) == 1 else "classes"
+        warnings.append(f"{min(named.values())} folds instead of {folds}: few rows of {classes} {', '.join(few)}")
     return min(folds, *named.values())
 
 
@@ -462,7 +465,8 @@ def _plan_warnings(data: Data, rows: np.ndarray, rare: Mapping[str, float]) -> I
     """What makes the results less certain than they look."""
     if rare:
         named = ", ".join(f"{label} ({share:.1%})" for label, share in rare.items())
-        yield f"few rows of class {named}: accuracy says little; look at balanced accuracy"
+        classes = "class" if len(rare) == 1 else "classes"
+        yield f"few rows of {classes} {named}: accuracy says little; look at balanced accuracy"
     dates = data.of_kind("date")
     if dates and data.time is None and data.groups is None:
         yield (

@@ -36,6 +36,8 @@ BLEND_NAME = "Blend"
 CODED_SUFFIX = " (codes)"  # of the name of a learner that gets categories as codes
 NEIGHBOURS_SUFFIX = " (neighbours)"  # of the name of a learner that also gets the columns of neighbouring steps
 HMM_SUFFIX = " (HMM)"  # of the name of a learner whose classes are the states of a hidden Markov model
+# defaults of boosting that gets codes, where they differ from its own: docs/study.md says how they were chosen
+CODED_BOOSTING: Mapping[str, object] = {"learning_rate": 0.1, "max_leaf_nodes": 8}
 MANY_LEVELS = 5  # of a category: codes of fewer levels and sets of them are split alike
 SEQUENCE_LEARNERS = {  # of a study of sequences that names none, besides the baselines
     Task.CLASSIFICATION: (
@@ -367,7 +369,10 @@ def _with_coded_twin(learner: Learner, data: Data) -> list[Learner]:
 
 
 def _with_codes(learner: Learner) -> Learner:
-    return replace(learner, method=replace(learner.method, name=learner.name + CODED_SUFFIX), coded=True)
+    """The learner with codes in place of categories; boosting then has smaller trees and larger steps."""
+    own = CODED_BOOSTING if learner.name.startswith(STRONG_LEARNERS[0]) else {}
+    card = replace(learner.method.card, study={**learner.method.card.study, **own})
+    return replace(learner, method=replace(learner.method, name=learner.name + CODED_SUFFIX, card=card), coded=True)
 
 
 def _interleave_chapters(portfolio: list[Method]) -> list[Method]:

@@ -10,7 +10,7 @@ from fivefold.evaluation.inspection.partial_dependence import PartialDependence
 from fivefold.evaluation.protocols import Label
 from fivefold.plot.model_effects import contribution_bars, effect
 from fivefold.plot.style import shorten
-from fivefold.study.formatting import decimals_for, format_number, join_names
+from fivefold.study.formatting import decimals_for, format_number, join_names, name_class
 from fivefold.study.judging.column_effects import (
     BACKGROUND_ROWS,
     MAX_EFFECTS,
@@ -42,7 +42,7 @@ def effect_blocks(results: Results, order: Sequence[str], affordable: Affordable
         if found:
             blocks += [
                 SubHeading("What do the columns do?"),
-                Paragraph(_effect_text(results, label)),
+                Paragraph(_effect_text(results, label) + ("" if affordable.shuffles else _unranked_text(results))),
                 _effects(found, results),
             ]
     if results.judged[0].outcome.learner.sees_sequences:
@@ -83,7 +83,7 @@ def _effect_text(results: Results, label: Label | None) -> str:
     what = (
         f"the prediction of {results.plan.data.target}"
         if classes is None
-        else f"the probability of {label}"
+        else f"the probability of {name_class(label)}"
         if label is not None
         else "the probability of each class"
     )
@@ -97,13 +97,21 @@ def _effect_text(results: Results, label: Label | None) -> str:
     )
 
 
+def _unranked_text(results: Results) -> str:
+    """Which columns are shown, where it is not known which ones matter."""
+    columns = len(results.plan.data.columns)
+    if columns <= MAX_EFFECTS:
+        return ""
+    return f" Shown are {MAX_EFFECTS} of {columns} columns, those along whose values the predictions differ most."
+
+
 def _effects(found: Sequence[PartialDependence], results: Results) -> FigureRow:
     classes, label = results.plan.classes, rarer_class(results)
     shown = () if classes is None else (label,) if label is not None else tuple(classes[:MAX_EFFECT_CLASSES])
     axis = (
         results.plan.data.target
         if classes is None
-        else f"probability of {label}"
+        else f"probability of {name_class(label)}"
         if label is not None
         else "probability"
     )
@@ -144,9 +152,15 @@ def _row_text(found: RowExplanations) -> str:
     )
 
 
+def _name_and_value(name: str, value: str) -> str:
+    """A column and its value in a row, in the room beside a bar; a long name is cut before its value is."""
+    value = shorten(value, MAX_BAR_LETTERS // 2)
+    return f"{shorten(name, MAX_BAR_LETTERS - len(value) - len(' = '))} = {value}"
+
+
 def _contribution_figure(row: ExplainedRow, found: RowExplanations, results: Results, index: int) -> Figure:
     order = sorted(row.values, key=lambda name: -abs(row.values[name]))
-    names = [shorten(f"{name} = {_cell_text(row.cells.get(name))}", MAX_BAR_LETTERS) for name in order[:MAX_BARS]]
+    names = [_name_and_value(name, _cell_text(row.cells.get(name))) for name in order[:MAX_BARS]]
     values = [row.values[name] for name in order[:MAX_BARS]]
     if rest := order[MAX_BARS:]:
         names.append(f"{len(rest)} others")
@@ -157,7 +171,7 @@ def _contribution_figure(row: ExplainedRow, found: RowExplanations, results: Res
     what = (
         f"predicted {format_number(row.predicted, digits)}"
         if classes is None
-        else f"probability of {row.output}: {row.predicted:.1%}"
+        else f"probability of {name_class(row.output)}: {row.predicted:.1%}"
     )
     said = "; ".join(f"{name}: {value:+.3g}" for name, value in zip(names, values, strict=True))
     return draw_figure(

@@ -43,7 +43,8 @@ def group_blocks(results: Results) -> list[Block]:
     ordered = sorted(found, key=lambda one: (one.column != target, one.spread))[:MAX_GROUPED_COLUMNS]
     tables = tuple(_column_table(one, what, target, results) for one in ordered)
     rest = f", for {len(tables)} of {len(found)} columns" if len(tables) < len(found) else ""
-    return [*blocks, CollapsedBlocks(f"Errors by class, level and range of values{rest}", tables)]
+    by = "level and range of values" if results.plan.classes is None else "class, level and range of values"
+    return [*blocks, CollapsedBlocks(f"Errors by {by}{rest}", tables)]
 
 
 def range_blocks(results: Results) -> list[Block]:

@@ -23,8 +23,7 @@ from fivefold.theory import Certificate
 
 def holdout_section(results: Results) -> Section:
     """What is known about the winner on new rows."""
-    locked = bool(len(results.plan.holdout))
-    title = "On rows that were locked away" if locked or results.certificates is None else "The error on new rows"
+    title = "On rows that were locked away" if len(results.plan.holdout) else "The error on new rows"
     return Section("holdout", title, (*_holdout_blocks(results), *_fold_blocks(results)))
 
 
@@ -71,8 +70,8 @@ def _fold_blocks(results: Results) -> list[Block]:
                 (
                     "They speak of the rule that draws one of the fold models at random for every new row; their vote "
                     "errs at most twice as often. The saved model is fitted on more rows, and is not one of them.",
-                    f"Delta is divided among {found.candidates} learners, so that the certificate of the winner holds "
-                    "although the same folds chose it.",
+                    f"The probability that one of them fails, {found.delta:.0%}, is divided among {found.candidates} "
+                    "learners, so that the certificate of the winner holds although the same folds chose it.",
                 )
             ),
             SubHeading("They assume that"),
@@ -88,7 +87,7 @@ def _certified_row(found: FoldCertificates, judged: LearnerResult) -> tuple[Cell
         Cell(judged.name + (" (baseline)" if judged.outcome.learner.baseline else "")),
         Cell("–") if right is None else Cell(f"{1 - right:.2%}", 1 - right),
         Cell(f"{own.risk:.2%}", own.risk),
-        *(Cell(f"{value:.2%}" if value < 1 else "nothing", value) for value in (own.bound, own.vote_bound)),
+        *(Cell(f"{value:.2%}" if value < 1 else "no bound", value) for value in (own.bound, own.vote_bound)),
     )
 
 

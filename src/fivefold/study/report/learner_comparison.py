@@ -12,6 +12,7 @@ from fivefold.study.formatting import (
     format_range,
     format_significant,
     join_names,
+    significant_decimals,
 )
 from fivefold.study.judging.results import OUTCOME_WORDS, LearnerResult, Results
 from fivefold.study.judging.verdicts import WinnerComparison
@@ -39,7 +40,7 @@ def _verdict_blocks(results: Results) -> list[Block]:
     if found is None:
         return [Paragraph("There is only one learner, so there is nothing to compare.")]
     score = results.score
-    digits = decimals_for(results.judged[0].estimates[score.name].mean)
+    digits = max(decimals_for(results.judged[0].estimates[score.name].mean), significant_decimals(found.margin))
     header = (
         "learner",
         f"{score.title} worse by",
@@ -111,7 +112,7 @@ def _method(results: Results, found: WinnerComparison) -> str:
         "Splits: the corrected resampled t, which allows for the training rows that splits share."
         f"{rows} All intervals hold together with a "
         "probability of 95 %, for any choice of the winner; baselines are a family of their own. p is the probability "
-        f"of a difference this large if the learner were worse by no more than the margin.{beside}"
+        f"of a difference this large or larger if the learner were worse by no more than the margin.{beside}"
     )
 
 

@@ -50,7 +50,7 @@ def _strips(results: Results) -> Figure:
         ),
         f"{score.title} of every learner on every split: {said}.",
         f"{score.title} on each of {table.shape[1]} splits; grey lines join the scores of a split. {judged[0].name} is "
-        f"best on {firsts} of them.",
+        f"best on {firsts or 'none'} of them.",
         width=4.2,
         height=0.8 + 0.24 * len(judged),
     )
@@ -105,9 +105,11 @@ def _matrix(results: Results) -> Figure:
     return draw_figure(
         "matrix",
         lambda ax: difference_matrix(names, values, significant, "loss of the row minus loss of the column", ax=ax),
-        f"Differences of {score.title} between {first}; {int(significant.sum()) // 2} of {len(pairs)} pairs differ.",
+        f"Differences of {score.title} between {first}; {int(significant.sum()) // 2} of {len(pairs)} pairs differ "
+        "significantly by their splits.",
         f"Mean difference of {score.title}, as a loss, of the row minus the column: blue means that the row is better. "
-        "Bold: significant at 5 % by the corrected resampled t-test, adjusted by Holm for all pairs.",
+        "Bold: significant at 5 % by the corrected resampled t-test, adjusted by Holm for all pairs. The verdicts "
+        "compare with the winner only, and also by single rows, so they find more.",
         width=side,
         height=side,
     )

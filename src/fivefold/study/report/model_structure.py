@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from fivefold.ensemble import VotingClassifier, VotingRegressor
 from fivefold.plot.trees.tree_diagram import tree
 from fivefold.rules.rule_lists.rule_export import RuleExports
-from fivefold.study.formatting import decimals_for, format_count, format_number, format_range
+from fivefold.study.formatting import decimals_for, format_count, format_number, format_range, name_class
 from fivefold.study.judging.linear_coefficients import BOOTSTRAP_DRAWS, Coefficients, linear_coefficients
 from fivefold.study.judging.results import Results
 from fivefold.study.models.m_estimate import MEstimateClassifier
@@ -110,8 +110,8 @@ def _coefficient_text(results: Results, found: Coefficients) -> str:
         )
     else:
         said = (
-            f"If the column rises and the others stay as they are, the odds of {found.outputs[0]} are multiplied by "
-            "this: 1 is no effect."
+            f"If the column rises and the others stay as they are, the odds of {name_class(found.outputs[0])} are "
+            "multiplied by this: 1 is no effect."
         )
     if np.isfinite(found.low).any():
         said += (
@@ -152,15 +152,26 @@ def _tree_blocks(results: Results, method: TreeMethods, names: list[str] | None)
 
 
 def _blend_blocks(method: VotingClassifier | VotingRegressor) -> list[Block]:
-    weights = method.weights if method.weights is not None else np.ones(len(method.estimators))
-    shares = np.asarray(weights, dtype=float) / np.sum(weights)
-    order = np.argsort(-shares, kind="stable")
-    rows = tuple((Cell(method.estimators[i][0]), Cell(f"{shares[i]:.0%}", float(shares[i]))) for i in order)
-    mean = "weighted mean"
-    if isinstance(method, VotingClassifier) and method.voting == "geometric":
-        mean = "weighted geometric mean, scaled to add up to one,"
-    said = f"The prediction is the {mean} of the predictions of its members."
-    return [SubHeading("What it blends"), Paragraph(said), TableBlock("Members", ("learner", "weight"), rows)]
+    weights = np.ones(len(method.estimators)) if method.weights is None else np.asarray(method.weights, dtype=float)
+    total, order = float(weights.sum()), np.argsort(-weights, kind="stable")
+    powers = isinstance(method, VotingClassifier) and method.voting == "product"
+    if powers:
+        shown = round(total, 2)
+        certain = "more certain than" if shown > 1 else "less certain than" if shown < 1 else "as certain as"
+        said = (
+            "The probability of a class is the product of the probabilities that the members give to it, each raised "
+            f"to a power, scaled to add up to one. The powers add up to {shown:.2f}: the blend is {certain} the "
+            "weighted mean of its members' log-odds."
+        )
+    else:
+        said = "The prediction is the weighted mean of the predictions of its members."
+    cells = [f"{w:.2f}" if powers else f"{w / total:.0%}" for w in weights]
+    rows = tuple((Cell(method.estimators[i][0]), Cell(cells[i], float(weights[i]))) for i in order)
+    return [
+        SubHeading("What it blends"),
+        Paragraph(said),
+        TableBlock("Members", ("learner", "power" if powers else "weight"), rows),
+    ]
 
 
 def _listing(text: str) -> Code:

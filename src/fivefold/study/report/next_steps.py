@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivefold.study.formatting import first_names, join_names
+from fivefold.study.formatting import first_names, join_names, name_class
 from fivefold.study.judging.learner_fit import LearnerFit, learner_fit
 from fivefold.study.judging.results import Results
 from fivefold.study.report.blocks import BulletList, Section
@@ -37,9 +37,10 @@ def _winner_advice(results: Results) -> list[str]:
     fit = learner_fit(results, best)
     found = [FIT_ADVICE[fit].format(name=best.name)] if fit in FIT_ADVICE else []
     if missed := _missed_classes(OutOfFoldPredictions.of(best, results.plan)):
+        named = first_names(map(name_class, missed), 5)
         found.append(
-            f"{best.name} finds fewer than half of the rows of {first_names(missed, 5)}. More rows of these would help "
-            "most; a lower threshold finds more of them at the price of false alarms."
+            f"{best.name} finds fewer than half of the rows of {named}. More such rows may help most; a lower "
+            "threshold finds more of them at the price of false alarms."
         )
     return found
 

@@ -189,7 +189,13 @@ def reproduction_section(results: Results) -> Section:
         *([text_cells(("data, SHA-256", digest[:16]))] if digest else []),
     ]
     time = sum(float(session.get("seconds", 0.0)) for session in results.sessions)
-    blocks: list[Block] = [Paragraph("The same data, command and versions give the same results, except for times.")]
+    same = "The same data, command and versions give the same results, except for times."
+    if results.plan.budget is not None:
+        same = (
+            "The same data, command and versions give similar results: with a budget, the times of fits decide which "
+            "learners and settings there is time for. Without one the results are the same."
+        )
+    blocks: list[Block] = [Paragraph(same)]
     if results.command:
         blocks.append(Code(results.command))
     if time:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fivefold.evaluation.protocols import Label
 from fivefold.evaluation.thresholds import ChosenThreshold, Costs
-from fivefold.study.formatting import decimals_for, format_count, format_number, join_names
+from fivefold.study.formatting import decimals_for, format_count, format_number, join_names, name_class
 from fivefold.study.judging.results import Results
 from fivefold.study.report import figures
 from fivefold.study.report.blocks import (
@@ -124,7 +124,7 @@ def _threshold_table(
         "cost per row",
     )
     return TableBlock(
-        f"Thresholds for the probability of {positive}, by the costs of errors ({one.name})", header, rows
+        f"Thresholds for the probability of {name_class(positive)}, by the costs of errors ({one.name})", header, rows
     )
 
 
@@ -136,7 +136,8 @@ def _common_mistakes(one: OutOfFoldPredictions) -> Block:
     if not len(counts):
         return Paragraph(f"{one.name} gave each of {n} the right class.")
     order = np.argsort(-counts, kind="stable")[:MAX_MISTAKES_NAMED]
-    said = join_names([f"{counts[i]:,} of {pairs[0, i]} predicted as {pairs[1, i]}" for i in order])
+    true, predicted = ([name_class(label) for label in row] for row in pairs)
+    said = join_names([f"{counts[i]:,} of {true[i]} predicted as {predicted[i]}" for i in order])
     most = "most often " if len(counts) > MAX_MISTAKES_NAMED else ""
     return Paragraph(f"{one.name} gave {counts.sum():,} of {n} the wrong class: {most}{said}.")
 

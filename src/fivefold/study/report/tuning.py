@@ -33,7 +33,7 @@ def tuning_blocks(results: Results) -> list[Block]:
     blocks += [CollapsedBlocks(f"{j.name}: every setting tried", tuple(_tried_tables(j))) for j in tuned]
     for judged in results.judged:
         if judged.outcome.learner.members:
-            blocks += [SubHeading(f"What {judged.name} is made of"), *_blend_blocks(judged)]
+            blocks += [SubHeading(f"What {judged.name} is made of"), *_blend_blocks(results.plan, judged)]
     return blocks
 
 
@@ -114,12 +114,19 @@ def _loss_cell(found: Sequence[float]) -> Cell:
     return Cell(format_number(float(np.mean(found)), 4), float(np.mean(found)))
 
 
-def _blend_blocks(judged: LearnerResult) -> list[Block]:
+def _blend_blocks(plan: Plan, judged: LearnerResult) -> list[Block]:
     members, splits = member_weights(judged.outcome), len(judged.outcome.folds)
+    joined = (
+        "A weighted mean of the numbers that other learners predict."
+        if plan.classes is None
+        else "The product of the probabilities that other learners give, each raised to a power, scaled to add up to "
+        "one; the weights below are the shares of the powers."
+    )
     said = (
-        "A weighted mean of the predictions of other learners. In every split the weights are chosen on inner folds of "
-        "the training rows: starting with the best learner, the one that improves the mean most is added again and "
-        "again (Caruana et al. 2004). The blend is judged on the test rows like any learner."
+        f"{joined} In every split the weights are those that make the targets of the training rows likeliest, each row "
+        "predicted by models of inner folds that did not see it; on few rows they stay near weights that say how "
+        "plausibly each learner is the best. Learners with hardly any weight are left out. The blend is judged on the "
+        "test rows like any learner."
     )
     rows = tuple(
         (Cell(m.name), Cell(f"{m.weight:.0%}", m.weight), Cell(f"{m.splits} of {splits}", m.splits)) for m in members

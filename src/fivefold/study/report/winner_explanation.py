@@ -13,6 +13,7 @@ from fivefold.study.formatting import decimals_for, format_number, format_range
 from fivefold.study.judging.inspection import (
     MAX_SHUFFLED_COLUMNS,
     ColumnImportance,
+    columns_by_prediction,
     learning_curve,
     permutation_importances,
 )
@@ -30,11 +31,12 @@ def explanation_section(results: Results) -> Section:
     blocks: list[Block] = []
     if results.judged and not results.judged[0].outcome.learner.baseline:
         affordable = affordable_inspections(results)
-        found = permutation_importances(results.plan, results.judged[0]) if affordable.importances else ()
-        order = [one.column for one in found] or [column.name for column in results.plan.data.columns]
+        times = affordable.shuffles
+        found = permutation_importances(results.plan, results.judged[0], times) if times else ()
+        order = [one.column for one in found] or columns_by_prediction(results.plan, results.judged[0])
         blocks = [
             BlockColumns(
-                (tuple(_column_blocks(results, found)), tuple(_row_blocks(results, affordable.learning_curve)))
+                (tuple(_column_blocks(results, found, times)), tuple(_row_blocks(results, affordable.learning_curve)))
             ),
             *structure_blocks(results, intervals=affordable.intervals),
             *effect_blocks(results, order, affordable),
@@ -65,15 +67,15 @@ def learning_sentence(curve: LossCurve, score: Score, ratio: float) -> str:
     return f"{grown} {change} {interval.replace('interval', 'interval of the gain')}, which may be chance."
 
 
-def _column_blocks(results: Results, found: Sequence[ColumnImportance]) -> list[Block]:
+def _column_blocks(results: Results, found: Sequence[ColumnImportance], times: int) -> list[Block]:
     plan, best = results.plan, results.judged[0]
     title = SubHeading("Which columns matter?")
     if not found:
         return [title, Paragraph("Not computed: shuffling every column would take too long.")]
+    how = "shuffled once" if times == 1 else "shuffled"
     said = (
         f"How much the {results.score.title} of {best.name} worsens on unseen rows when the values of a column are "
-        "shuffled. Columns that carry the same information can replace one another, so each of them may look "
-        "unimportant."
+        f"{how}. Columns that carry the same information can replace one another, so each of them may look unimportant."
     )
     if len(plan.data.columns) > MAX_SHUFFLED_COLUMNS:
         said += f" The first {MAX_SHUFFLED_COLUMNS} columns were tried."

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from scipy.optimize import minimize
 
+from fivefold.core.blas_threads import on_one_blas_thread
 from fivefold.core.numerics.opinion_pool import pooled_logarithms, product_of_powers
 from fivefold.core.types import Matrix, Vector, Weights
 from fivefold.evaluation.scores import CachedPredictions, Score
@@ -119,6 +120,7 @@ def _minimum(
     return w if np.isfinite(w).all() and w.any() else start
 
 
+@on_one_blas_thread  # workers have one; the process that asks them may have more
 def blend_weights(
     inner: Mapping[str, np.ndarray], targets: Sequence[np.ndarray], score: Score, classes: int | None
 ) -> tuple[dict[str, float], float]:

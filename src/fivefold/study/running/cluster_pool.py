@@ -10,11 +10,14 @@ both again on another. Folds that ended are in the journal, so the end of the wh
 from __future__ import annotations
 
 import pickle
+import re
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.resource_tracker import ensure_running
 from typing import Any, Literal, Self
 
 from fivefold.study.running.workers import SINGLE_THREAD_ENV, TaskResult, WorkerStartError
@@ -39,27 +42,28 @@ class ClusterPool:
         except ImportError:
             raise WorkerStartError("--cluster needs Dask: pip install 'fivefold[cluster]'") from None
         start, cluster = time.monotonic(), self._address
+        if cluster != LOCAL and not re.fullmatch(r"(\w+://)?\S+:\d+", cluster):
+            raise WorkerStartError(f"--cluster takes an address such as tcp://host:8786, or local; got {cluster!r}")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of ports that are taken, and the like
                 if cluster == LOCAL:
-                    cluster = self._stack.enter_context(
-                        LocalCluster(
-                            n_workers=max(self.jobs, MIN_LOCAL_WORKERS),
-                            threads_per_worker=1,
-                            dashboard_address=None,
-                            silence_logs=50,
-                            env=SINGLE_THREAD_ENV,
+                    with _interrupts_held_back():  # Ctrl-C is for the study, which then ends its workers
+                        cluster = self._stack.enter_context(
+                            LocalCluster(
+                                n_workers=max(self.jobs, MIN_LOCAL_WORKERS),
+                                threads_per_worker=1,
+                                dashboard_address=None,
+                                silence_logs=50,
+                                env=SINGLE_THREAD_ENV,
+                            )
                         )
-                    )
                 self._client = self._stack.enter_context(Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False))
                 self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except (OSError, ValueError, TimeoutError) as error:
+            answered = self._client is not None
             self._stack.close()
-            raise WorkerStartError(
-                f"no cluster with workers answers at {self._address} ({type(error).__name__}): start one with `dask "
-                "scheduler` and `dask worker`, or give --cluster local"
-            ) from None
+            raise self._start_error(answered) from error
         self.jobs = sum(self._client.nthreads().values())
         with suppress(Exception):  # a worker may end; folds say so
             # by one thread, before several begin to import each other's modules, and before limits of folds begin
@@ -70,6 +74,22 @@ class ClusterPool:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _start_error(self, answered: bool) -> WorkerStartError:
+        if self._address == LOCAL:
+            return WorkerStartError(
+                f"a cluster on this machine did not start within {CONNECT_SECONDS} s; leave --cluster out to run "
+                "without it"
+            )
+        if answered:
+            return WorkerStartError(
+                f"the cluster at {self._address} has no workers, and got none within {CONNECT_SECONDS} s: start some "
+                f"with `dask worker {self._address}`, or give --cluster local"
+            )
+        return WorkerStartError(
+            f"no cluster answers at {self._address} within {CONNECT_SECONDS} s: check the address, start a cluster "
+            "with `dask scheduler` and `dask worker`, or give --cluster local"
+        )
 
     def close(self) -> None:
         """Leave the cluster; one that was started for the study ends."""
@@ -133,6 +153,20 @@ class ClusterPool:
             f"the cluster at {self._address} is gone; every finished fold is saved: start it again, and continue with "
             "--resume"
         )
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """SIGINT reaches this thread afterwards only, and never the threads and processes that begin meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    ensure_running()  # the tracker of multiprocessing lets SIGINT through again in the thread that starts it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _imported(work: Callable[[Any, Any], Any]) -> None:

@@ -15,6 +15,15 @@ from fivefold.study.planning.plan import FitCost, Options, Plan, plan_from_optio
 from fivefold.study.running.journal import Journal
 from fivefold.study.tables.dataset import BadInput, Data
 
+PARTS_OF_PLAN = {  # as errors call those whose name is not enough
+    "skipped": "the methods left out",
+    "outer": "the outer splits",
+    "inner": "the inner splits",
+    "holdout": "the hold-out",
+    "sequences": "the columns of sequences",
+    "cuts": "what a budget changed",
+}
+
 
 def initial_record(plan: Plan, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a journal before the first fold; `asked` are the options of the user, as plain values."""
@@ -54,10 +63,15 @@ def restore_plan(data: Data, journal: Journal) -> Plan:
         warnings=tuple(probe["warnings"]),
         cuts=tuple(probe.get("cuts", ())),
     )
-    before, after = journal.get("plan"), plan_to_json(plan)
-    if changed := [f"the plan, in its {name}" for name in before if before[name] != after.get(name)]:
+    before, after = (_without_reasons(entry) for entry in (journal.get("plan"), plan_to_json(plan)))
+    if changed := [PARTS_OF_PLAN.get(name, f"the {name}") for name in before if before[name] != after.get(name)]:
         raise resume_error(changed)
     return plan
+
+
+def _without_reasons(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan without the reasons why methods were left out, which decide nothing and may be put in other words."""
+    return {**plan, "skipped": list(plan["skipped"])}
 
 
 def resume_error(changed: list[str]) -> BadInput:

@@ -121,7 +121,7 @@ def measure_costs(
     light = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
     single = [learner for learner in plan.learners if not learner.members]
     names = {learner.name for learner in single}
-    timed_as = {one.name: one.twin if one.twin in names else one.name for one in single}  # a twin takes as long
+    timed_as = {one.name: one.twin if one.twin in names else one.name for one in single}  # a twin takes no longer
     alone = [learner for learner in single if timed_as[learner.name] == learner.name]
     costs, untimed, strongest = dict[str, FitCost](), set[str](), strongest_learner(plan)
 
@@ -304,7 +304,7 @@ def _try_fold(
     data: Data, plan: Plan, learner: Learner, split: Split, index: int
 ) -> tuple[FoldResult | str, tuple[str, ...]]:
     """The result of the fold, or why it failed, and the warnings raised meanwhile."""
-    return _result_or_reason(lambda: evaluate_fold(data, learner, split, plan))
+    return _result_or_reason(lambda: evaluate_fold(data, learner, split, plan), data)
 
 
 def _try_blend(
@@ -313,10 +313,10 @@ def _try_blend(
     """The same for a fold of a blend."""
     if not folds:
         return "no member finished", ()
-    return _result_or_reason(lambda: evaluate_blend(data, learner, split, plan, folds))
+    return _result_or_reason(lambda: evaluate_blend(data, learner, split, plan, folds), data)
 
 
-def _result_or_reason(evaluate: Callable[[], FoldResult]) -> tuple[FoldResult | str, tuple[str, ...]]:
+def _result_or_reason(evaluate: Callable[[], FoldResult], data: Data) -> tuple[FoldResult | str, tuple[str, ...]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -324,13 +324,25 @@ def _result_or_reason(evaluate: Callable[[], FoldResult]) -> tuple[FoldResult | 
         except Exception as error:  # any failure of one learner is a finding about that learner
             result = f"{type(error).__name__}: {_one_line(error)}"
     return result, tuple(
-        dict.fromkeys(_one_line(warning.message) for warning in caught if not _is_compiler_warning(warning))
+        dict.fromkeys(
+            _one_line(warning.message)
+            for warning in caught
+            if not _is_compiler_warning(warning) and not _is_about_levels(warning, data)
+        )
     )
 
 
 def _one_line(message: object) -> str:
     """The message on one line, without addresses, which differ between processes."""
     return re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(message).split()))
+
+
+def _is_about_levels(warning: warnings.WarningMessage, data: Data) -> bool:
+    """Is it about dependent columns where a category has one for each of its levels, which always add up to one?"""
+    from fivefold.linear_model.least_squares import RankWarning  # with all linear models: slow to import
+
+    levels = any(column.kind == "category" and column.distinct > 2 for column in data.columns)
+    return levels and issubclass(warning.category, RankWarning)
 
 
 def _is_compiler_warning(warning: warnings.WarningMessage) -> bool:
@@ -359,7 +371,8 @@ def _journal_entry(ended: TaskResult) -> JournalEntry:
 def _cut_entry(plan: Plan, journal: Journal, name: str, split: int) -> JournalEntry:
     """The entry of the first fold of a learner that a budget has no time for."""
     done = sum(fate == "done" for (learner, _), fate in journal.fold_fates().items() if learner == name)
-    reason = f"the budget was spent after {done} of {len(plan.splits)} folds"
+    when = f"after {done} of {len(plan.splits)} folds" if done else "before its first fold"
+    reason = f"the budget was spent {when}"
     return JournalEntry(learner=name, split=split, fate="cut", reason=reason, seconds=0.0)
 
 

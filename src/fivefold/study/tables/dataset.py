@@ -20,7 +20,7 @@ import polars as pl
 
 from fivefold.core.types import Indices
 from fivefold.datasets.toy_datasets import EMBEDDED, TARGET_COLUMN, load_embedded
-from fivefold.study.formatting import format_count
+from fivefold.study.formatting import format_count, join_names
 from fivefold.study.sequences.step_order import (
     Steps,
     copied_sequences,
@@ -49,6 +49,9 @@ from fivefold.study.tables.target import (
 from fivefold.study.tables.target import task_of as task_of
 from fivefold.study.tables.task import Task as Task
 
+ADD_COLUMNS = "add columns that say something about it"
+ADD_LAGS = "add columns that are known in time, such as earlier values of the target"
+
 
 @dataclass(frozen=True)
 class Data:
@@ -74,6 +77,7 @@ class Data:
     sequence_column: str = ""  # the column of X that `sequences` are from, and the one that orders their steps:
     order_column: str = ""  # neither is learned from
     step_columns: tuple[Column, ...] = ()  # what is known about both
+    sampled: int | None = None  # rows asked of a table that is not read whole; None if these are all of its rows
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", Task(self.task))  # its name will do
@@ -161,8 +165,10 @@ def load(
     >>> load("iris").problem
     'multi-class classification, 3 classes'
     """
-    path = Path(source)
+    path, large = Path(source), None
     if str(source) in EMBEDDED and not path.is_file():
+        if sample is not None:
+            raise BadInput(f"--sample is for Parquet files and folders of them; {source} is a small table")
         table, target = table_from_frame(str(source), load_embedded(str(source))), target or TARGET_COLUMN
     elif (large := open_large(path, sample)) is not None:
         if sequence is not None:
@@ -178,7 +184,8 @@ def load(
             f"{quote_list(table.frame.columns)}; a number or last will do, too"
         )
     roles = Roles(target, task, kinds or {}, group, time, rare_classes, split_copies, sequence, order)
-    return admit_table(table, roles)
+    data = admit_table(table, roles)
+    return data if large is None else replace(data, sampled=large.sampled)
 
 
 def from_frame(
@@ -291,6 +298,12 @@ def data_digest(data: Data) -> str:
     return found.hexdigest()
 
 
+def _only_columns(roles: Roles) -> str:
+    """The columns of a table that has none to learn from, with their verb."""
+    aside = [f"{name!r} (--{option})" for option, name in roles.aside.items()]
+    return f"only {join_names(['the target', *aside])} {'are' if aside else 'is'}"
+
+
 def _build_data(
     table: Table, roles: Roles, task: Task, y: np.ndarray, raw: Mapping[str, RawColumn], notes: list[str]
 ) -> Data:
@@ -304,9 +317,8 @@ def _build_data(
     warnings = _useless_warnings(typed) + [warning for each in typed if not each.useless for warning in each.warnings]
     notes += [note for each in typed if not each.useless for note in each.notes]
     if not any(each.usable for each in typed):
-        raise BadInput(
-            f"{table.name}: no column is left to learn from: {'; '.join(warnings) or 'only the target is there'}"
-        )
+        why = "; ".join(warnings) or f"{_only_columns(roles)} there; {ADD_LAGS if roles.time else ADD_COLUMNS}"
+        raise BadInput(f"{table.name}: no column is left to learn from: {why}")
     kept = [each for each in typed if not each.useless]
     warnings += leakage_warnings(kept, y, classes=task.is_classification)
     records, said = None, list[str]()

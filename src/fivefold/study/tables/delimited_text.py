@@ -17,7 +17,15 @@ import numpy as np
 import polars as pl
 
 from fivefold.study.formatting import format_count
-from fivefold.study.tables.dialect import BLANKS, SAMPLE_ROWS, Dialect, has_header, sniff, tabs_for_blanks
+from fivefold.study.tables.dialect import (
+    BLANKS,
+    SAMPLE_ROWS,
+    Dialect,
+    has_header,
+    numbers_have_names,
+    sniff,
+    tabs_for_blanks,
+)
 from fivefold.study.tables.layout import RowLayout, scan_rows
 from fivefold.study.tables.table import BadInput, Table, format_places, quote_list, quote_value
 from fivefold.study.tables.text_encoding import HEAD_BYTES
@@ -53,11 +61,13 @@ class DelimitedRows:
         return format_places(self.layout.lines[rows])
 
 
-def read_delimited(path: Path, content: bytes, expected: Collection[str] = (), header: bool | None = None) -> Table:
+def read_delimited(
+    path: Path, content: bytes, expected: Collection[str] = (), header: bool | None = None, one_column: bool = False
+) -> Table:
     """The table of a file in UTF-8; see `files.read_table`."""
     notes = list[str]()
     content = content if content.endswith(b"\n") else content + b"\n"
-    lines = _split_rows(path, content, notes)
+    lines = _split_rows(path, content, notes, one_column)
     try:
         names, body, named = _read_header(lines, expected, header, notes)
     except csv.Error as error:
@@ -69,20 +79,20 @@ def read_delimited(path: Path, content: bytes, expected: Collection[str] = (), h
     return Table(path.name, frame, lines.layout.lines[body], "line", tuple(notes), decimal_comma=comma, header=named)
 
 
-def _split_rows(path: Path, content: bytes, notes: list[str]) -> DelimitedRows:
+def _split_rows(path: Path, content: bytes, notes: list[str], one_column: bool) -> DelimitedRows:
     """Find dialect and rows."""
     prefer = "\t" if path.name.removesuffix(".gz").endswith(TAB_SUFFIXES) else None
     if declared := SEPARATOR_LINE.match(content):
         content, prefer = b"\n" + content[declared.end() :], declared[1].decode()  # a blank line in its place
         notes.append(f"line 1 says that values are separated by {prefer!r}")
-    dialect = _find_dialect(path, content, prefer)
+    dialect = _find_dialect(path, content, prefer, one_column)
     separator_name = SEPARATOR_NAMES[dialect.separator]
     if dialect.separator == BLANKS:
         content, dialect = tabs_for_blanks(content, dialect.quote), Dialect("\t", dialect.quote)
     content, dialect, layout = _resolve_quotes(path, content, dialect, notes)
     several = layout.fields[layout.fields > 1]
     width = int(np.bincount(several).argmax()) if len(several) else 1
-    few = np.flatnonzero(layout.fields != width)
+    few = np.flatnonzero((layout.fields != width) | (width == 1))
     texts = {int(i): content[layout.starts[i] : layout.ends[i]].strip() for i in few}
     blank = [i for i, text in texts.items() if not text]
     comments = [i for i, text in texts.items() if text.startswith(COMMENT_MARK)]
@@ -99,7 +109,7 @@ def _split_rows(path: Path, content: bytes, notes: list[str]) -> DelimitedRows:
     return lines
 
 
-def _find_dialect(path: Path, content: bytes, prefer: str | None) -> Dialect:
+def _find_dialect(path: Path, content: bytes, prefer: str | None, one_column: bool) -> Dialect:
     head = (
         content
         if len(content) <= HEAD_BYTES
@@ -108,6 +118,8 @@ def _find_dialect(path: Path, content: bytes, prefer: str | None) -> Dialect:
     sample = [line for line in head.decode(errors="ignore").split("\n") if line.strip()]
     sample = [line for line in sample if not line.startswith("#")] or sample
     dialect = sniff("\n".join(sample), prefer)
+    if dialect is None and one_column:
+        return Dialect(",", '"')
     if dialect is None:
         raise BadInput(
             f"{path} has one column only: no comma, semicolon, tab, | or blank separates values in its lines, "
@@ -152,13 +164,14 @@ def _read_header(
     line = lines.layout.lines[rows[0]]
     if has_header(sample, expected) if header is None else header:
         names = [" ".join(name.split()) for name in sample[0]]
-        if header is None and not set(names) & set(expected):
+        if header is None and not set(names) & set(expected) and not numbers_have_names(sample):
             shown = quote_list(names, MAX_NAMES_NOTED)
             notes.append(f"line {line} is taken for the names of the columns, {shown}; if it holds values: --no-header")
         return names, rows[1:], True
     width = int(np.bincount(lines.layout.fields[rows]).argmax())
     why = "looks like the lines below it" if header is None else "is taken for values"
-    notes.append(f"no header: line {line} {why}; the columns are called column_1 to column_{width}")
+    called = "column is called column_1" if width == 1 else f"columns are called column_1 to column_{width}"
+    notes.append(f"no header: line {line} {why}; the {called}")
     return [f"column_{j + 1}" for j in range(width)], rows, False
 
 

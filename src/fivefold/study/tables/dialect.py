@@ -94,14 +94,35 @@ def has_header(rows: Sequence[Sequence[str]], expected: Collection[str]) -> bool
     first, *rest = ([field.strip() for field in row] for row in rows)
     if not rest or any(name in first for name in expected):
         return True
-    columns = [[row[j] for row in rest if j < len(row) and not _is_missing(row[j])] for j in range(len(first))]
-    numeric = [field for field, column in zip(first, columns, strict=True) if column and all(map(_is_numeric, column))]
-    if any(not _is_numeric(field) and not _is_missing(field) for field in numeric):
+    if numbers_have_names(rows):
         return True
-    if numeric and any(map(_is_numeric, numeric)):
+    columns = _columns_below(first, rest)
+    if any(_is_numeric(field) and _are_numbers(column) for field, column in zip(first, columns, strict=True)):
         return _are_counters(first) or _are_counters([field for field in first if _is_numeric(field)])
     again = [field in column for field, column in zip(first, columns, strict=True)]
     return sum(again) < len(first) / 2
+
+
+def numbers_have_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Does the first row hold a word above a column of numbers? Then it is a header for sure.
+
+    Examples
+    --------
+    >>> numbers_have_names([["x", "y"], ["1", "a"]]), numbers_have_names([["x", "y"], ["b", "a"]])
+    (True, False)
+    """
+    first, *rest = ([field.strip() for field in row] for row in rows)
+    pairs = zip(first, _columns_below(first, rest), strict=True)
+    return any(_are_numbers(column) and not _is_numeric(field) and not _is_missing(field) for field, column in pairs)
+
+
+def _columns_below(first: Sequence[str], rest: Sequence[Sequence[str]]) -> list[list[str]]:
+    """What stands below each field of the first row, without markers of missing values."""
+    return [[row[j] for row in rest if j < len(row) and not _is_missing(row[j])] for j in range(len(first))]
+
+
+def _are_numbers(column: Sequence[str]) -> bool:
+    return bool(column) and all(map(_is_numeric, column))
 
 
 def _is_blank_separated(sample: str, found: Dialect | None) -> bool:

@@ -24,11 +24,14 @@ DELIMITED_SUFFIXES = (".csv", ".tsv", ".tab", ".txt")  # whatever their first ro
 BYTES_PER_CELL = 8  # least memory of a value, as a float
 
 
-def read_table(path: Path, expected: Collection[str] = (), header: bool | None = None) -> Table:
+def read_table(
+    path: Path, expected: Collection[str] = (), header: bool | None = None, *, one_column: bool = False
+) -> Table:
     """The table in a file; `expected` are column names that its header is known to hold.
 
     CSV with any of the usual separators, Parquet, JSON lines, ARFF and SVMlight (LIBSVM); text may be compressed by
-    gzip. `header` says whether the first row of delimited text names the columns; None: decided by the rows.
+    gzip. `header` says whether the first row of delimited text names the columns; None: decided by the rows. Delimited
+    text of one column is refused, as there is a column to be predicted and one to predict it by, unless `one_column`.
     """
     check_file(path)
     content = read_bytes(path)
@@ -46,7 +49,7 @@ def read_table(path: Path, expected: Collection[str] = (), header: bool | None =
         _check_header_option(path, header)
         table = reader(path, text)
     else:
-        table = read_delimited(path, text, expected, header)
+        table = read_delimited(path, text, expected, header, one_column)
     return replace(table, notes=(*notes, *table.notes))
 
 

@@ -55,11 +55,11 @@ def open_large(path: Path, sample: int | None = None) -> LargeTable | None:
         return None
     try:
         chunks = Chunks(path, memory=CHUNK_BYTES)
+        source: Any = chunks._source
+        rows = source.count_rows()
     except (ValueError, OSError) as error:
         raise BadInput(f"{path} cannot be read in chunks: {error}") from None
-    dataset: Any = chunks._source
-    rows = int(dataset.dataset.count_rows())
-    size, free = BYTES_PER_CELL * rows * len(dataset.schema), free_memory()
+    size, free = BYTES_PER_CELL * rows * len(source.schema), free_memory()
     if sample is None and is_parquet and (free is None or COPIES_IN_MEMORY * size <= free):
         return None
     if not rows:

@@ -72,8 +72,8 @@ def check_memory(path: Path, size: int) -> None:
         raise BadInput(
             f"{path} has {memory_limits.format_size(size)}, and reading it takes about "
             f"{memory_limits.format_size(COPIES_IN_MEMORY * size)}, of "
-            f"which {memory_limits.format_size(free)} are free; give fewer rows or columns, or a machine with more "
-            "memory"
+            f"which {memory_limits.format_size(free)} are free; give fewer rows or columns, a Parquet file, which is "
+            "read in chunks, or a machine with more memory"
         )
 
 
