@@ -4,12 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from oracles.chains import enumerated
 
 from fivefold.inference.chains.best_paths import best_path, top_paths
 from fivefold.inference.chains.chain import Chain, chain_offsets, missing_row
 from fivefold.inference.chains.forward_backward import forward_backward, forward_filter, log_likelihood
 from fivefold.inference.chains.path_sampling import sample_posterior_paths, sample_states
-from tests.oracles.chains import enumerated
 
 
 def random_chain(seed, K=3, lengths=(4, 1, 6), inhomogeneous=False, zeros=True, spread=2.0):

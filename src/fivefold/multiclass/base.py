@@ -118,7 +118,9 @@ class Reduction(MetaEstimatorMixin, Classifier):
         self.classes_, codes = encode_labels(y)
         check_labels(self.classes_)
         if len(self.classes_) < 2 and not self.takes.one_class:
-            raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
+            raise ValueError(
+                f"{type(self).__name__} needs two classes or more; y holds one class: {y[:1].tolist()[0]!r}"
+            )
         M = self._matrix(len(self.classes_))
         self.model_ = self._extended(self._machines(X, M[codes], M, routed), X, codes, routed)
         self._note_columns(X)

@@ -39,7 +39,7 @@ def relative_change(a, s, t):
     return change / size if size > 0.0 else change
 
 
-@jit(reference_counting=False)
+@jit(reference_counting=False, any_integer=True)
 def copy_matrix(a, s, b, t, row, column):
     """a[s] = the square of b[t] that begins at this row and column."""
     for i in range(a.shape[1]):

@@ -16,7 +16,7 @@ EPS = float(np.finfo(np.float64).eps)
 SUMS = frozenset({"reassoc", "contract", "nsz"})
 
 
-@jit(fastmath=SUMS, reference_counting=False)
+@jit(fastmath=SUMS, reference_counting=False, any_integer=True)
 def reflect_rows(M, i, rows, column, width, scale):
     """Reflect the rows below row i, from this column on, at the plane orthogonal to v, which stands in row i.
 
@@ -48,7 +48,7 @@ def reflect_rows(M, i, rows, column, width, scale):
             M[0, j, column + k] -= a * M[0, i, column + k]
 
 
-@jit(fastmath=SUMS, reference_counting=False)
+@jit(fastmath=SUMS, reference_counting=False, any_integer=True)
 def triangularise(M, first, last, column, rows, width, pivots):
     """Make the rows first..last of M[0, :rows, :width] a lower staircase in place, from this column on.
 

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh, qr
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
@@ -60,6 +60,7 @@ class GramPosterior(WeightPosterior):
     solution: Array  # (d,) of least squares
     gradient: Array  # (d,) minus half the gradient that rounding left there
     squared_error: float  # there
+    rank: int  # of Z, columns scaled to length one
 
     @classmethod
     def of(cls, X: Array, t: Array, w: Array, centre: Array | None) -> GramPosterior:
@@ -70,9 +71,10 @@ class GramPosterior(WeightPosterior):
             G = G + moments.weight * np.outer(moments.mean, moments.mean)
         q = design.transpose(w * t)
         size = 1 / np.sqrt(np.maximum(G.diagonal(), MIN_SQUARES))
-        solution = size * np.linalg.lstsq(G * size * size[:, None], size * q)[0]
+        found, _, rank, _ = np.linalg.lstsq(G * size * size[:, None], size * q)
+        solution = size * found
         residuals = t - design.predictor(solution)
-        return cls(G, q, solution, design.transpose(w * residuals), float(w @ residuals**2))
+        return cls(G, q, solution, design.transpose(w * residuals), float(w @ residuals**2), int(rank))
 
     def posterior(self, alpha: float, lambda_: Array, kept: Array) -> tuple[Array, Array]:
         A = alpha * self.G[np.ix_(kept, kept)]
@@ -87,10 +89,28 @@ class GramPosterior(WeightPosterior):
 
 @dataclass(frozen=True)
 class RowPosterior(WeightPosterior):
-    """From the rows themselves, if there are fewer rows than columns."""
+    """From as many rows as Z has rank, if that is less than the number of columns: Z'Z and Z't are the same.
 
-    Z: Array  # (n, d)
-    t: Array  # (n,)
+    Z'Z has directions without data then, where only the precisions of the weights speak: alpha Z'Z + diag(lambda) is
+    ill-conditioned, and so is a matrix over rows of which some are copies. Over independent rows it is not.
+    """
+
+    Z: Array  # (r, d)
+    t: Array  # (r,)
+    rest: float  # the part of |t|^2 that no weights reach
+
+    @classmethod
+    def of(cls, Z: Matrix, t: Vector) -> RowPosterior:
+        n, d = Z.shape
+        size = 1 / np.sqrt(np.maximum(np.square(Z).sum(axis=0), MIN_SQUARES))
+        (R,) = qr(np.column_stack([Z * size, t]), mode="r", check_finite=False)
+        R = R[: d + 1]  # the rows below are zero
+        Q, top, order = qr(R[:, :d], mode="economic", pivoting=True, check_finite=False)
+        pivots = np.abs(top.diagonal())
+        r = max(int((pivots > pivots[0] * max(n, d) * EPS).sum()), 1)
+        rows, reached = np.empty((r, d)), Q[:, :r].T @ R[:, d]
+        rows[:, order] = top[:r]
+        return cls(rows / size, reached, float(np.square(R[:, d] - Q[:, :r] @ reached).sum()))
 
     def posterior(self, alpha: float, lambda_: Array, kept: Array) -> tuple[Array, Array]:
         Z, spread = self.Z[:, kept], 1 / lambda_[kept]
@@ -104,7 +124,7 @@ class RowPosterior(WeightPosterior):
 
     def error(self, W: Array) -> float:
         residuals = self.t - self.Z @ W
-        return float(residuals @ residuals)
+        return float(residuals @ residuals) + self.rest
 
 
 class ARDRegression(
@@ -160,10 +180,11 @@ class ARDRegression(
         weight, dtype, y = float(w.sum()), X.dtype, y.astype(np.float64)
         mean, mean_target = (w @ X / weight, float(w @ y) / weight) if self.fit_intercept else (np.zeros(d), 0.0)
         t = y - mean_target
+        rows: WeightPosterior | None = None
         if n >= d:
-            rows: WeightPosterior = GramPosterior.of(X, t, w, mean if self.fit_intercept else None)
-        else:
-            rows = RowPosterior(np.sqrt(w)[:, None] * (X - mean), np.sqrt(w) * t)
+            moments = GramPosterior.of(X, t, w, mean if self.fit_intercept else None)
+            rows = moments if moments.rank == d else None
+        rows = rows or RowPosterior.of(np.sqrt(w)[:, None] * (X - mean), np.sqrt(w) * t)
         variance = float(w @ (y - float(w @ y) / weight) ** 2) / weight
         W, sigma, alpha, lambda_, scores, done = self._maximise_evidence(rows, weight, 1 / (variance + EPS), d)
         self.model_ = RidgePosterior(
