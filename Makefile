@@ -53,7 +53,8 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --no-build-isolation -e ".[dev]"
 	@touch $@ $(VENV)/.study
 
+# LIBSVM comes as source: its wheel is built here.
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q --only-binary :all: hatchling editables
+	$(BIN)/python -m pip install -q --only-binary :all: hatchling editables setuptools wheel
 	$(BIN)/python -m pip install -q --no-build-isolation -e ".[bench,study]"
 	@touch $@

@@ -24,13 +24,15 @@ SHORT = {
 }  # where a method has such a parameter
 LOCAL_ROWS = 1500  # rows for methods that look at the neighbours of every row: enough for several panels and tiles
 LOCAL_CHAPTERS = ("density", "manifold", "neighbors", "smoothing")
-PAIRWISE_METHODS = (  # compare all pairs of rows, or most; shared tasks of the first have tests of their own
+PAIRWISE_METHODS = (  # compare all pairs of rows, or most; shared tasks of agglomeration have tests of their own
+    "AffinityPropagation",
     "AgglomerativeClustering",
     "DivisiveClustering",
     "HDBSCAN",
     "KMedoids",
     "MeanShift",
     "OPTICS",
+    "SpectralClustering",
 )
 CUBIC_ROWS = 450  # rows for methods whose time grows faster than their square: enough for several tiles of a factor
 

@@ -243,7 +243,6 @@ def test_what_the_benchmarks_import_is_installed_with_them():
         "dask_ml": "dask_cluster.py compares with it where it is installed",
         "pyarrow": "larger_than_memory.py writes Parquet files",
         "lightgbm": "threads.py compares with it where it is installed",
-        "minisom": "competitive.py compares with it where it is installed",
         "xgboost": "study_quality.py asks it where it is installed",
         "autogluon": "study_quality.py too; it needs older versions of what fivefold is tested with",
     }

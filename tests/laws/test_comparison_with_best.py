@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from oracles.simultaneous import bootstrap_maxima
 from scipy import stats
 
 from fivefold.evaluation.comparison import RowLosses, compare_with_best, corrected_resampled_t
@@ -19,7 +20,6 @@ from fivefold.evaluation.comparison.simultaneous import (
 from fivefold.evaluation.comparison.with_best import comparison_families, decide
 from fivefold.evaluation.experiments.rejection_rates import SimulationDesign
 from fivefold.evaluation.experiments.verdict_rates import LOSSES, verdict_rates
-from tests.oracles.simultaneous import bootstrap_maxima
 
 ALPHA = 0.05
 

@@ -26,6 +26,8 @@ SAFE = {
     "pykalman": "0.10",
     "filterpy": "1.4.5",
     "fastcluster": "1.2.6",
+    "openTSNE": "1.0",
+    "minisom": "2.3",
     "pyagrum": "2.0",
     "python-crfsuite": "0.9.11",  # the first with wheels for Python 3.13
     "threadpoolctl": "3.5",  # as scikit-learn asks

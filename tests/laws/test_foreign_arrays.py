@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import sklearn
 from scipy.sparse import issparse
+from tables import CASES, build, named, table
 
 from fivefold.core.estimators.base import ROW_METHODS
-from tests.tables import CASES, build, named, table
 
 FIRST = [case for case in CASES if case[1] == case[0].card.given]  # one case per method
 

@@ -37,6 +37,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 GENERATORS = ("default_rng", "RandomState", "Random", "SeedSequence", "PCG64", "Philox", "MT19937", "SFC64")
 SHARED = ("numpy.random", "random")  # modules whose functions draw from a generator that all share
 SEEDS = ("random_state", "rng", "seed")
+UNLOADED = ("pyagrum",)  # a rival whose extension ends the process where those of all others are loaded
 
 
 @cache
@@ -68,6 +69,8 @@ def imported(tree, names):
         for alias in node.names:
             if alias.name == "torch":  # takes seconds to import, and its name is enough
                 names[alias.asname or alias.name] = (ModuleType("torch"), None)
+                continue
+            if (getattr(node, "module", None) or alias.name).split(".")[0] in UNLOADED:
                 continue
             try:
                 if isinstance(node, ast.ImportFrom):

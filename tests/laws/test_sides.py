@@ -4,20 +4,15 @@ import numpy as np
 import pytest
 
 from fivefold.partition.criteria.base import accumulate, n_statistics
-from fivefold.partition.criteria.classification_criteria import (
-    BinaryCountGini,
-    BinaryGini,
-    Entropy,
-    ExpectedCost,
-    Gini,
-    Misclassification,
-)
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
 from fivefold.partition.criteria.constant_impurity import ConstantImpurity
+from fivefold.partition.criteria.expected_cost import ExpectedCost
 from fivefold.partition.criteria.multi_output import multi_output
 from fivefold.partition.criteria.order_statistics import MaxError, absolute_error
 from fivefold.partition.criteria.regression_criteria import NewtonGain, PoissonDeviance, SquaredError
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.criteria.threshold_statistics import split_statistics
+from fivefold.partition.criteria.two_class_criteria import BinaryCountGini, BinaryGini
 
 N = 40
 

@@ -2,6 +2,7 @@
 
 import matplotlib
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
@@ -66,3 +67,11 @@ def test_bars_have_the_length_and_side_of_the_contributions():
     ax = plot.contribution_bars(["a", "b", "c"], [0.5, -0.25, 0.0], "probability")
     assert_allclose([bar.get_width() for bar in ax.patches], [0.5, -0.25, 0.0])
     assert [text.get_text() for text in ax.texts] == ["+0.5", "-0.25", "+0"]
+    large = plot.contribution_bars(["a", "b", "c"], [387.4, -12_345.0, 99.0], "prediction")
+    assert [text.get_text() for text in large.texts] == ["+387", "-12,345", "+99"]  # no exponent
+
+
+def test_the_name_of_a_column_fits_below_its_effect():
+    rows = pl.DataFrame({"a_name_that_is_much_too_long_for_the_axis_of_a_small_figure": X[:, 0], "x": X[:, 1]})
+    found = partial_dependence(GaussianNB().fit(rows, Y), rows, rows.columns[0], max_values=4)
+    assert plot.effect(found).get_xlabel() == "a_name_that_is_much_too_long_…"
