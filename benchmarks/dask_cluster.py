@@ -109,8 +109,10 @@ def main() -> None:
     from distributed import Client, LocalCluster, wait
     from sklearn.base import clone
 
+    from fivefold.study.running.cluster_pool import LOCAL_CLUSTER_OPTIONS
+
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(n_workers=2, **LOCAL_CLUSTER_OPTIONS) as cluster,
         Client(cluster) as client,
     ):
         make, size = dask.delayed(block), (CHUNK_ROWS, COLUMNS + 1)

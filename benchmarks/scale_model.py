@@ -39,6 +39,7 @@ def measure() -> dict[tuple[str, int, int], tuple[float, int]]:
     from fivefold.decomposition import PCA
     from fivefold.linear_model import LinearRegression, LogisticRegression
     from fivefold.naive_bayes import GaussianNB
+    from fivefold.study.running.cluster_pool import LOCAL_CLUSTER_OPTIONS
 
     passes: list[int] = []
     inner = DaskSource.map
@@ -51,7 +52,7 @@ def measure() -> dict[tuple[str, int, int], tuple[float, int]]:
     found = {}
     for workers in WORKERS:
         with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+            LocalCluster(n_workers=workers, **LOCAL_CLUSTER_OPTIONS) as cluster,
             Client(cluster),
         ):
             for n in SIZES:

@@ -6,10 +6,11 @@ import signal
 import time
 
 import pytest
+from distributed import LocalCluster
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
-from fivefold.study.running.cluster_pool import LOCAL, ClusterPool
+from fivefold.study.running.cluster_pool import LOCAL, LOCAL_CLUSTER_OPTIONS, ClusterPool
 from fivefold.study.running.workers import WorkerStartError
 
 
@@ -75,11 +76,19 @@ def test_what_is_no_address_of_a_cluster_is_refused_at_once(address):
 
 
 def test_a_cluster_without_workers_is_not_called_absent(monkeypatch):
-    from distributed import LocalCluster
-
     monkeypatch.setattr("fivefold.study.running.cluster_pool.CONNECT_SECONDS", 2)
     with (
-        LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty,
+        LocalCluster(n_workers=0, **LOCAL_CLUSTER_OPTIONS) as empty,
         pytest.raises(WorkerStartError, match="has no workers, and got none within 2 s: start some with `dask worker"),
     ):
         ClusterPool(print, None, empty.scheduler_address, 2).__enter__()
+
+
+def test_clusters_of_one_machine_do_not_ask_for_the_same_port():
+    """Each asked for port 8787; the later one warned, and left a socket open."""
+    with (
+        LocalCluster(n_workers=0, **LOCAL_CLUSTER_OPTIONS) as one,
+        LocalCluster(n_workers=0, **LOCAL_CLUSTER_OPTIONS) as other,
+    ):
+        servers = [cluster.scheduler.http_server for cluster in (one, other)]
+        assert all(server.address == "127.0.0.1" and server.port != 8787 for server in servers)

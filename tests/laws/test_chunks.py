@@ -36,6 +36,7 @@ from fivefold.ensemble import (
 from fivefold.linear_model import LinearRegression, LogisticRegression, Ridge
 from fivefold.mixture import GaussianMixture, Mixture
 from fivefold.naive_bayes import CategoricalNB, GaussianNB, MixedNB
+from fivefold.study.running.cluster_pool import LOCAL_CLUSTER_OPTIONS
 from fivefold.tree import DecisionTreeClassifier
 
 ROWS = 400
@@ -97,7 +98,7 @@ def cluster():
         warnings.simplefilter("ignore")  # what the start of a cluster says of ports and event loops is not ours
         with (
             dask.config.set({"distributed.worker.memory.spill": False, "distributed.admin.low-level-log-length": 0}),
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as local,
+            LocalCluster(n_workers=2, **LOCAL_CLUSTER_OPTIONS) as local,
             Client(local) as client,
         ):
             yield client

@@ -26,6 +26,13 @@ LOCAL = "local"  # in place of an address: a cluster on this machine
 CONNECT_SECONDS = 15  # to wait for a cluster to answer
 MIN_LOCAL_WORKERS = 2
 POLL_SECONDS = 5.0  # longest wait for a result before deadlines are checked again
+LOCAL_CLUSTER_OPTIONS: dict[str, Any] = {
+    "threads_per_worker": 1,
+    "silence_logs": 50,
+    "dashboard_address": None,
+    # a scheduler answers by HTTP even without a dashboard: here only, at a free port, since 8787 may be another cluster's
+    "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"},
+}
 
 
 class ClusterPool:
@@ -46,16 +53,14 @@ class ClusterPool:
             raise WorkerStartError(f"--cluster takes an address such as tcp://host:8786, or local; got {cluster!r}")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of ports that are taken, and the like
+                warnings.simplefilter("ignore")  # of event loops, and of versions that differ
                 if cluster == LOCAL:
                     with _interrupts_held_back():  # Ctrl-C is for the study, which then ends its workers
                         cluster = self._stack.enter_context(
                             LocalCluster(
                                 n_workers=max(self.jobs, MIN_LOCAL_WORKERS),
-                                threads_per_worker=1,
-                                dashboard_address=None,
-                                silence_logs=50,
                                 env=SINGLE_THREAD_ENV,
+                                **LOCAL_CLUSTER_OPTIONS,
                             )
                         )
                 self._client = self._stack.enter_context(Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False))
