@@ -30,7 +30,8 @@ LOCAL_CLUSTER_OPTIONS: dict[str, Any] = {
     "threads_per_worker": 1,
     "silence_logs": 50,
     "dashboard_address": None,
-    # a scheduler answers by HTTP even without a dashboard: here only, at a free port, since 8787 may be another cluster's
+    # a scheduler serves HTTP even without a dashboard: on this machine only, at a free port, since another cluster
+    # may hold 8787
     "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"},
 }
 
