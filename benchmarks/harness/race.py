@@ -4,8 +4,8 @@ Contestants run in turn (A B A B ...), so that slow drift of the machine meets a
 repetition lasts at least SPAN seconds (a short call is made several times), long enough for the
 clock ticks of /proc/stat to say how many cores worked for other processes meanwhile; a repetition
 with more than LIMIT of them is thrown away and done again, a few times, and flagged after that. The
-first call of a race shows how long a contestant takes; one that needs more than SLOW seconds has
-been timed by it and is not called again.
+first call of a race shows how long a contestant takes; one that needs more than SLOW seconds without
+foreign load has been timed by it and is not called again.
 """
 
 from __future__ import annotations
@@ -75,6 +75,10 @@ class _Times:
 
     def __init__(self, call: Call, retries: int, slow: float = SLOW):
         seconds, foreign = _metered(call, 1)
+        while seconds > slow and foreign > LIMIT and retries:  # a call may be slow only because of other processes
+            retries -= 1
+            time.sleep(REST)
+            seconds, foreign = _metered(call, 1)
         self.inner, self.retries = max(1, math.ceil(SPAN / max(seconds, 1e-6))), retries
         self.slow = seconds > slow
         self.seconds, self.foreign = ([seconds], [foreign]) if self.slow else (list[float](), list[float]())

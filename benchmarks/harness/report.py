@@ -32,7 +32,7 @@ same work: the objective, recomputed from the learned parameters, or the learned
 compared, and a row without agreement has no figures. *Ratio* is the time of the fastest rival over ours; *bar* is the
 ratio to reach (beside a slower rival where one is named, and then the fastest is to be beaten), and *second size* the
 ratio at a number of rows that no bar names. A repetition during which other processes took more than {limit} of a
-core is done again; where that did not help, the row is marked ~.
+core is done again; where that did not help, at any size, the row is marked ~ and its bar does not count as met.
 """
 
 MEMORY = """## Memory and growth

@@ -124,9 +124,30 @@ def test_a_noisy_repetition_is_thrown_away_and_done_again(monkeypatch):
     assert len(times.seconds) == 1 and not times.summary().noisy
 
 
+def test_a_call_that_only_other_processes_made_slow_is_not_timed_once(monkeypatch):
+    seconds = iter([(30.0, 1.0), (0.4, 0.0)])
+    monkeypatch.setattr(race, "_metered", lambda call, inner: next(seconds))
+    monkeypatch.setattr(race, "REST", 0.0)
+    times = race._Times(lambda: None, retries=4)
+    assert not times.slow and times.retries == 3 and times.seconds == []
+
+
+@pytest.mark.parametrize("loaded", ["the size of the bar", "another size"])
+def test_a_noisy_row_meets_no_bar(monkeypatch, alone, loaded):
+    quiet, races = measure.race, []
+
+    def timed(calls, **options):
+        races.append(len(races) == (0 if loaded == "the size of the bar" else 1))
+        return {name: replace(timing, foreign=float(races[-1])) for name, timing in quiet(calls).items()}
+
+    monkeypatch.setattr(measure, "race", timed)
+    row = measure.speed(TOY)
+    assert len(races) == 3 and row["noisy"] and row["ratio"] >= TOY.bar and not row["met"]
+
+
 def test_a_slow_contestant_is_called_once_and_the_page_says_so(monkeypatch, alone, tmp_path):
     calls = []
-    timing = race.race({"a": lambda: calls.append(time.sleep(0.02))}, repeats=3, slow=0.01)["a"]
+    timing = race.race({"a": lambda: calls.append(time.sleep(0.02))}, repeats=3, retries=0, slow=0.01)["a"]
     assert len(calls) == timing.repeats == 1 and timing.median >= 0.02
     row = measure.guarded(measure.speed, TOY)
     row["repeats"] = {**row["repeats"], "slower": 1}
