@@ -15,9 +15,12 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fivefold.core.parallel import map_items
-from fivefold.core.types import Indices, Matrix, Table, Vector
+from fivefold.core.types import Indices, Matrix, Sparse, Table, Vector
 from fivefold.kernels.base import Kernel, Objects
+from fivefold.kernels.row_cache import cut
+from fivefold.kernels.structured.count_loops import add_shared_counts
 
+OBJECTS_PER_TILE = 64  # objects whose inner products are computed together
 DENSE_RATIO = 4  # counts are a dense table where there are at most this many features per entry of a row
 
 
@@ -45,12 +48,24 @@ class CountKernel(StructuredKernel):
         first = list(X)
         F = self.features(first if Y is None else [*first, *Y])
         A, B = (F, F) if Y is None else (F[: len(first)], F[len(first) :])
-        K = A @ B.T
-        return K.toarray() if issparse(K) else K
+        return _sparse_products(A, B) if issparse(F) else A @ B.T
 
     def diag(self, X: Objects) -> Vector:
         F = self.features(list(X))
         return np.asarray(F.multiply(F).sum(axis=1)).ravel() if issparse(F) else np.einsum("ij,ij->i", F, F)
+
+
+def _sparse_products(A: Sparse, B: Sparse) -> Matrix:
+    """A B' as a dense table: most objects share some feature."""
+    K, C = np.zeros((A.shape[0], B.shape[0])), B.tocsc()
+    tiles = cut(len(K), OBJECTS_PER_TILE)
+
+    def tile(i: int) -> None:
+        lo, hi = tiles[i].start, tiles[i].stop
+        add_shared_counts(A.indptr, A.indices, A.data, C.indptr, C.indices, C.data, lo, hi, K)
+
+    map_items(tile, len(tiles))
+    return K
 
 
 def counts(rows: Indices, features: Indices, n: int, size: int) -> Table:
