@@ -74,6 +74,15 @@ def test_no_step_of_the_surface_lowers_the_likelihood():
     assert abs(np.exp(flat.score_samples(cells)).sum() * (grid[1] - grid[0]) ** 2 - 1) < 1e-3
 
 
+@pytest.mark.parametrize("unit", [1e-4, 1e4])
+def test_the_unit_of_the_columns_does_not_change_the_surface(unit):
+    X = load_iris().data
+    plain, scaled = GTM(5, 5).fit(X), GTM(5, 5).fit(unit * X)
+    assert plain.n_iter_ > 5
+    assert_allclose(scaled.transform(unit * X), plain.transform(X), atol=1e-6)
+    assert_allclose(scaled.score(unit * X), plain.score(X) - X.shape[1] * np.log(unit), rtol=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_ring_visits_each_city_once_and_is_nearly_the_shortest_tour(seed):
     """E-224: within a tenth of the best of all tours through eight cities."""

@@ -188,6 +188,14 @@ def test_sammon_keeps_small_distances_better_than_classical_scaling():
     assert model.stress_ < 0.8 * sammon_error(D, ClassicalMDS(2).fit_transform(NORMAL))
 
 
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+def test_the_unit_of_the_columns_does_not_change_the_map_of_sammon(unit):
+    plain, scaled = SammonMapping(2).fit(NORMAL), SammonMapping(2).fit(unit * NORMAL)
+    assert plain.n_iter_ > 10
+    np.testing.assert_allclose(scaled.stress_, plain.stress_, rtol=1e-6)
+    np.testing.assert_allclose(scaled.embedding_ / unit, plain.embedding_, atol=1e-3)
+
+
 def test_weights_sum_to_one_and_nothing_but_shape_counts():
     model = LocallyLinearEmbedding(n_neighbors=8, random_state=0).fit(ROLL)
     W = model.weights_

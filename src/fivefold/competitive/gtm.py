@@ -114,7 +114,8 @@ class GTM(Transformer, DensityEstimator):
     basis_width
         width of the radial functions, in steps between their centres.
     alpha
-        how strongly the weights of the surface are drawn to zero, which keeps it smooth.
+        how strongly the weights of the surface are drawn to zero, which keeps it smooth, in columns scaled to a mean
+        variance of 1: the map does not depend on the unit of the columns.
     tol
         the fit ends when a step gains at most this in log likelihood per row.
     max_iter
@@ -198,7 +199,8 @@ class GTM(Transformer, DensityEstimator):
         spread = float(values.mean())
         floor = VARIANCE_FLOOR * spread if spread > 0 else VARIANCE_FLOOR
         noise = max(float(values[2]) if len(values) > 2 else 0.0, spread / len(places), floor)
-        return Surface(Phi, W, 1 / noise, self.alpha, places, floor, mean, dtype)
+        alpha = self.alpha / spread if spread > 0 else self.alpha
+        return Surface(Phi, W, 1 / noise, alpha, places, floor, mean, dtype)
 
     def transform(self, X: UserTable) -> Matrix:
         """The posterior mean of each row in the plane, whose sides run from -1 to 1 (n, 2)."""

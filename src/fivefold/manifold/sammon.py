@@ -138,20 +138,25 @@ class SammonMapping(TakesDissimilarities, Embedding):
     def _fit(self, X: Table, w: Weights) -> None:
         refuse_components(self, self.n_components, X.shape[0])
         D = self._dissimilarities(X, 3, self.metric_params)
-        objective, start = SammonError(D), self._start(D)
-        last, slow, n = np.inf, 0, len(D)
+        unit = float(D.mean()) or 1.0  # steps are taken in a unit of the distances' own size
+        objective, start = SammonError(D / unit), self._start(D) / unit
+        last, slow = np.inf, 0
+
+        def placement(x: Array, value: float, steps: int) -> StressPlacement:
+            return StressPlacement(unit * x.reshape(-1, len(D)).T, X.dtype, value, steps, D)
+
         with fit_steps(self, "step", self.max_iter, X) as monitor:
 
             def report(x: Array, value: float) -> bool:
                 nonlocal last, slow
                 slow = slow + 1 if last - value <= self.tol * abs(value) else 0
                 last = value
-                return monitor(lambda: StressPlacement(x.reshape(-1, n).T, X.dtype, value, 0, D), value) or slow > 1
+                return monitor(lambda: placement(x, value, 0), value) or slow > 1
 
             found = minimise(objective, start.T.ravel(), LBFGS(), tol=0.0, max_iter=self.max_iter, monitor=report)
         if found.reason == "interrupted":
             warn_kept_best(self, found.steps, "step")
-        self.model_ = StressPlacement(found.x.reshape(-1, n).T.copy(), X.dtype, found.value, found.steps, D)
+        self.model_ = placement(found.x, found.value, found.steps)
 
     def _start(self, D: Doubles) -> Doubles:
         n, k = len(D), self.n_components
