@@ -1,8 +1,8 @@
 """Missing values and categories as they are, against imputation and one-hot columns.
 
-The same method learns twice from every table: from the table itself, and after the median has filled the gaps of
-numbers, the commonest level those of categories, and a column stands for each level. Five generators, written down
-before anything was measured, hold numbers, gaps and levels between them:
+Every method learns each table twice: as it is, and after imputation (the median for numbers, the commonest level for
+categories) and one-hot encoding. The tables come from five generators, written down before anything was measured,
+that mix numbers, gaps and levels:
 
     generator         gaps                                        category
     random            any value, by chance                        5 levels
@@ -12,11 +12,11 @@ before anything was measured, hold numbers, gaps and levels between them:
     ordinal           of three columns, by the value of another   8 levels in an order that the log-odds rise along
 
 Each of ten seeds draws 8,000 rows to learn from and 8,000 to judge by. The log loss is the mean over the seeds, with
-its standard error; time is that of fit and predict_proba, warm, the two ways in turn. A leaf of a hundred rows of one
-class says that the other never comes, which would cost without limit the one time it does: shares are held 1/200, half
-a row of the smallest leaf, from 0 and 1, for every method and both ways. The single tree keeps rows with gaps beside
-most others until they tell something of their own (`missing="tested"`); with the default, scikit-learn's rule, which
-sends them wherever the impurity falls more, it is shown below it.
+its standard error; time is that of fit and predict_proba, warm, the two ways in turn. Probabilities are held 1/200,
+half a row of the smallest leaf, away from 0 and 1, for every method and both ways: a leaf of a hundred rows of one
+class would otherwise give the other class probability 0, which costs without limit the one time it occurs. The single
+tree keeps rows with gaps on the side of most others until the gaps themselves tell something (`missing="tested"`).
+Below it is the tree with the default, scikit-learn's rule, which sends them to the side where the impurity falls more.
 
     python -m benchmarks.native [seeds] [rows]
 """
