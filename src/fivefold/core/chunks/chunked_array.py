@@ -30,6 +30,7 @@ from fivefold.core.types import Array, Doubles, Indices, Mask, Table
 
 ODD_FACTOR = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: multiples of it have no small differences
 ROW_ARRAYS = 32  # arrays with an entry per row that may be in memory together with a chunk: larger ones are mapped
+_FIELD_NAMES: dict[type, tuple[str, ...]] = {}  # by type, as objectives ask at every step; none if no data class
 
 T = TypeVar("T")
 S = TypeVar("S")  # statistics, which can be merged
@@ -373,8 +374,12 @@ def uniform_by_row(seed: int, start: int, count: int) -> Doubles:
 def _source_of(a: object) -> RowChunks | None:
     if isinstance(a, ChunkedArray):
         return a.rows
-    if is_dataclass(a) and not isinstance(a, type):
-        return next((s for f in fields(a) if (s := _source_of(getattr(a, f.name, None))) is not None), None)
+    kind = type(a)
+    if kind not in _FIELD_NAMES:
+        _FIELD_NAMES[kind] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
+    for name in _FIELD_NAMES[kind]:
+        if (found := _source_of(getattr(a, name, None))) is not None:
+            return found
     return None
 
 
