@@ -23,7 +23,7 @@ from fivefold.evaluation.grouping.reference_data import (
     closest_one_peak,
     references_of,
 )
-from fivefold.evaluation.grouping.resampled_stability import adjusted_rand, mean_silhouette, subsamples
+from fivefold.evaluation.grouping.resampled_stability import adjusted_rand, mean_silhouette, subsamples, valley_depth
 from fivefold.mixture import GaussianMixture
 
 
@@ -78,6 +78,18 @@ def test_silhouettes_and_bic_are_those_of_the_rivals(three):
     plain = GaussianMixture(1, reg_covar=1e-3, random_state=0).fit(three)
     assert bic.values[0] == pytest.approx(plain.bic(three)) and bic.chosen == 3
     assert bic.standard_errors[2] == 0 and bic.standard_errors[0] > 0
+
+
+def test_a_valley_is_between_two_heaps_only(three):
+    third = np.repeat([0, 1, 2], 30)
+    assert valley_depth(three, third) > 0.7
+    assert valley_depth(7 * three[::-1] - 3, third[::-1]) == pytest.approx(valley_depth(three, third))
+    assert valley_depth(three, np.where(np.arange(90) < 15, 3, third)) < 0.5  # one heap is halved
+    assert valley_depth(three, np.zeros(90, int)) == 0
+    cloud = np.random.default_rng(2).standard_normal((2000, 2))
+    assert valley_depth(cloud, KMeans(4, n_init=5, random_state=0).fit(cloud).labels_) < 0.2
+    few = np.concatenate([cloud, [[9.0, 9.0]]])
+    assert valley_depth(few, (few[:, 0] > 5).astype(int)) <= 0.25  # a single row tells little: 1 - 3 / 4
 
 
 @pytest.mark.parametrize("axes", ["principal", "columns"])
@@ -150,6 +162,13 @@ def test_no_groups_in_noise(kind):
 def test_moons_are_found_by_density():
     X = scaled(make_moons(300, noise=0.07, random_state=0)[0])
     assert search_groups(SearchPlan.of(X, ["kmeans", "hdbscan"], 3, seed=4)).claims()[0] == ("hdbscan", 0)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_groups_of_unequal_size_are_found(seed):
+    """Stability and silhouettes alone did not tell these from columns of one peak with long tails."""
+    X = SIMULATIONS["blobs-unequal"].draw(np.random.default_rng([seed, 5]))
+    assert search_groups(SearchPlan.of(scaled(X), ["ward", "kmeans"], 4, seed=seed)).claims()[0][1] == 3
 
 
 def test_iris_has_groups():

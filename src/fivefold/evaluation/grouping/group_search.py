@@ -1,8 +1,11 @@
 """Has a table groups? One test over all methods and numbers of groups, against data without groups.
 
-For every cell, a method with a number of groups, the statistic joins its stability S and its mean silhouette s,
+For every cell, a method with a number of groups, the statistic joins its stability S, its mean silhouette s and the
+depth v of the shallowest valley between two of its groups (`resampled_stability`):
 
-    g = -log(1 - S + GRAIN) + WEIGHT s:      cut alike in every sample, and far apart.
+    g = -log(1 - S + GRAIN) + SILHOUETTE_WEIGHT s + VALLEY_WEIGHT v
+
+is large where rows are cut alike in every sample, and groups are far apart with few rows between them.
 
 The same search is run on B tables drawn from a reference without groups, and with the mean of a cell over all B + 1
 tables
@@ -37,8 +40,6 @@ LEVEL = 0.025  # how often groups may be claimed where there are none
 REPLICATES = 39  # tables per reference: the fewest whose least p-value, 1 / 40, reaches the level
 STAGE = 9  # tables of a reference after which the search may end without a claim
 HOPELESS = 0.25  # p-value after the first stage above which it does
-GRAIN = 0.03  # of 1 - stability: differences below do not matter
-WEIGHT = 4.0  # of silhouettes: 0.1 more counts as 1 - stability less by a third
 MIN_STABILITY = 0.6  # of groups worth a name
 TIE = 0.03  # of stabilities: with less between them the cut into more groups is preferred
 
@@ -77,9 +78,9 @@ class SearchPlan:
         return stability(X, self.methods, self.counts, seed=cut)
 
     def measures(self, task: Task) -> Matrix:
-        """Stabilities and silhouettes (2, cells) of the table of a task."""
+        """Stability and clarity (2, cells) of the table of a task."""
         found = self.measure(task)
-        return np.stack([found.mean, found.silhouette])
+        return np.stack([found.mean, found.clarity])
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class GroupSearch:
     observed: Stability
     references: tuple[str, ...]
     null: Array  # (references, tables, cells), stabilities
-    null_silhouettes: Array  # the same of silhouettes
+    null_clarity: Array  # the same of clarity, which the test is about
     level: float = LEVEL
     full: bool = True  # were all tables drawn that a claim needs?
 
@@ -101,8 +102,7 @@ class GroupSearch:
     @cached_property
     def _scores(self) -> tuple[Array, Array]:
         """z of the table (references, cells), and the maxima of the reference tables (references, tables)."""
-        own = _joined(self.observed.mean, self.observed.silhouette)
-        others = _joined(self.null, self.null_silhouettes)
+        own, others = self.observed.clarity, self.null_clarity
         G = np.concatenate([np.broadcast_to(own, (len(others), 1, len(own))), others], axis=1)
         Z = G - G.mean(axis=1, keepdims=True)
         return Z[:, 0], Z[:, 1:].max(axis=2)
@@ -188,8 +188,3 @@ def _search_of(
 ) -> GroupSearch:
     null = np.array([[found[r, b] for b in range(tables)] for r in range(len(names))])  # (references, tables, 2, cells)
     return GroupSearch(observed, names, null[:, :, 0], null[:, :, 1], level, full)
-
-
-def _joined(S: Array, silhouettes: Array) -> Array:
-    """Stabilities, on a scale on which differences near 1 count, and silhouettes as one number."""
-    return WEIGHT * silhouettes - np.log(np.maximum(1.0 - S, 0.0) + GRAIN)

@@ -23,6 +23,11 @@ from fivefold.spatial.distances import squared_distances
 
 SUBSAMPLES = 6  # of the rows; every pair of them is compared
 SUBSAMPLE_SHARE = 0.8  # of the rows in each, as in the source; with less, groups of few rows come and go
+GRAIN = 0.03  # of 1 - stability: differences below do not matter
+SILHOUETTE_WEIGHT = 4.0  # 0.1 more counts as 1 - stability less by a third
+VALLEY_WEIGHT = 3.0  # 0.1 more counts as 1 - stability less by a quarter
+VALLEY_BINS = 6  # from the middle of one group to that of the other, which lie in the first and the last
+VALLEY_ROWS = 3.0  # added to the rows in a bin: few rows tell little of a valley
 ABSENT = -2  # code of a row that is not in a subsample
 
 Cell = tuple[str, int]  # a method, and its number of groups; 0 if it finds the number itself
@@ -32,14 +37,22 @@ Cell = tuple[str, int]  # a method, and its number of groups; 0 if it finds the 
 class Stability:
     """Stability of every method and number of groups, with standard errors over the subsamples.
 
-    Groups far apart cannot be more stable than 1, which cuts of a cloud may be, too; so it also has the mean silhouette
-    of the cut of all rows: how far apart its groups are. Groups by density may have any form: there it is 0.
+    Groups far apart cannot be more stable than 1, which cuts of a cloud may be, too; so it also has, of the cut of all
+    rows, the mean silhouette and the depth of the shallowest valley between two groups. Groups by density may have any
+    form: there both are 0.
     """
 
     cells: tuple[Cell, ...]
     mean: Vector  # (cells,)
     standard_error: Vector  # (cells,)
     silhouette: Vector  # (cells,), of the rows in groups
+    valley: Vector  # (cells,)
+
+    @property
+    def clarity(self) -> Vector:
+        """All three as one number (cells,): stabilities on a scale on which differences near 1 count."""
+        unstable = np.maximum(1.0 - self.mean, 0.0)
+        return SILHOUETTE_WEIGHT * self.silhouette + VALLEY_WEIGHT * self.valley - np.log(unstable + GRAIN)
 
 
 def adjusted_rand(a: Codes, b: Codes) -> float:
@@ -116,8 +129,10 @@ def stability(
     whole, first = dict[str, Cuts](), int(rng.integers(2**31))
     for name in methods:
         whole[name] = GROUP_METHODS[name](X, counts, first, whole)
-    widths = [0.0 if K == FOUND else mean_silhouette(D, cut) for cuts in whole.values() for K, cut in cuts.items()]
-    return Stability(cells, own.mean(axis=0), spread, np.array(widths))
+    found = [(cut, K == FOUND) for cuts in whole.values() for K, cut in cuts.items()]
+    widths = np.array([0.0 if dense else mean_silhouette(D, cut) for cut, dense in found])
+    valleys = np.array([0.0 if dense else valley_depth(X, cut) for cut, dense in found])
+    return Stability(cells, own.mean(axis=0), spread, widths, valleys)
 
 
 def mean_silhouette(D: Matrix, labels: Codes) -> float:
@@ -143,3 +158,32 @@ def mean_silhouette(D: Matrix, labels: Codes) -> float:
     nearest = means.min(axis=1)
     widths = (nearest - inside) / np.maximum(np.maximum(nearest, inside), np.finfo(float).tiny)
     return float(np.where(sizes[own] > 1, widths, 0.0).mean())
+
+
+def valley_depth(X: Matrix, labels: Codes) -> float:
+    """How empty it is between two groups, for the pair with most rows there: 0 for one heap, near 1 for a clear gap.
+
+    The rows of both lie along the line through their means, in bins from the median of one group to that of the other;
+    with c as the rows in a bin, the depth is 1 - (min inner c + VALLEY_ROWS) / (min outer c + VALLEY_ROWS).
+
+    Examples
+    --------
+    >>> x, labels = np.linspace(-2, 2, 100)[:, None], np.repeat([0, 1], 50)
+    >>> valley_depth(x, labels), round(valley_depth(x + 3 * np.sign(x), labels), 2)
+    (0.0, 0.93)
+    """
+    groups = [X[labels == k] for k in np.unique(labels)]
+    depths = [_pair_valley(a, b) for a, b in combinations(groups, 2)]
+    return min(depths, default=0.0)
+
+
+def _pair_valley(a: Matrix, b: Matrix) -> float:
+    line = b.mean(axis=0) - a.mean(axis=0)
+    s, t = a @ line, b @ line
+    low, high = np.median(s), np.median(t)
+    if high <= low:
+        return 0.0
+    place = (np.concatenate([s, t]) - low) / (high - low) * (VALLEY_BINS - 1) + 0.5
+    rows = np.bincount(place[(place >= 0) & (place < VALLEY_BINS)].astype(np.int64), minlength=VALLEY_BINS)
+    ends, inner = min(rows[0], rows[-1]), rows[1:-1].min()
+    return float(max(0.0, 1.0 - (inner + VALLEY_ROWS) / (ends + VALLEY_ROWS)))

@@ -18,7 +18,7 @@ from fivefold.core.parallel import map_items
 from fivefold.core.types import Indices, Matrix, Sparse, Table, Vector
 from fivefold.kernels.base import Kernel, Objects
 from fivefold.kernels.row_cache import cut
-from fivefold.kernels.structured.count_loops import add_shared_counts
+from fivefold.kernels.structured.shared_count_loops import add_shared_counts
 
 OBJECTS_PER_TILE = 64  # objects whose inner products are computed together
 DENSE_RATIO = 4  # counts are a dense table where there are at most this many features per entry of a row
