@@ -262,7 +262,8 @@ def _evidence(study: GroupStudy) -> Section:
                         "(adjusted Rand index).",
                         "Without groups: the same on reference data; the mean of the least favourable reference, and "
                         "the largest of all.",
-                        "p: corrected for all methods and numbers of groups; the least favourable reference decides.",
+                        "p: judges stability, silhouettes and the valleys between groups together, corrected for all "
+                        "methods and numbers of groups; the least favourable reference decides.",
                     )
                 ),
             ),
