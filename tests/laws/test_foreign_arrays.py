@@ -7,7 +7,7 @@ import sklearn
 from scipy.sparse import issparse
 from tables import CASES, build, named, table
 
-from fivefold.core.estimators.base import ROW_METHODS
+from fivefold.core.estimators.foreign_arrays import ROW_METHODS
 
 FIRST = [case for case in CASES if case[1] == case[0].card.given]  # one case per method
 

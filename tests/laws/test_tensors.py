@@ -11,7 +11,7 @@ from tables import CASES, build, named, table
 
 from fivefold.core.admission import places
 from fivefold.core.admission.fit_device import fits_on
-from fivefold.core.estimators.base import ROW_METHODS
+from fivefold.core.estimators.foreign_arrays import ROW_METHODS
 from fivefold.core.numerics import tensors
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.storage.model_files import load, save

@@ -16,17 +16,18 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClusterMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.cluster.agglomerative import AgglomerativeClustering
 from fivefold.cluster.hierarchy.feature_tree import FeatureNode, FirstLeaf, empty_tree, inserted, leaf_means
 from fivefold.cluster.hierarchy.feature_tree_loops import FeatureTree
+from fivefold.core._sklearn import ClusterMixin
 from fivefold.core.admission.tables import admit
 from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params
-from fivefold.core.estimators.base import Clusterer, Transformer, learned
+from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Learner, Positive, Range
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Matrix, Table, UserTable, UserTarget
@@ -55,7 +56,7 @@ class FeatureClusters:
         return FirstLeaf(FeatureNode(self.tree, 0))
 
 
-class Birch(Transformer, Clusterer):
+class Birch(ClusterMixin, Transformer):
     """Subclusters of a small radius from one pass over the rows, and clusters of these.
 
     Parameters
@@ -169,10 +170,14 @@ class Birch(Transformer, Clusterer):
             return np.asarray(clone(chosen).fit_predict(centres))
         return np.arange(len(centres))
 
+    def predict(self, X: UserTable) -> Codes:
+        """The label of each row: that of the nearest subcluster."""
+        return self._assign(self._admit(X))
+
     def _assign(self, X: Table) -> Codes:
         return self.model_.groups[nearest_centres(X, self.model_.centres)]
 
-    def fit_predict(self, X: UserTable, y: UserTarget = None, **kwargs: Any) -> Codes:  # type: ignore[override]  # no weights
+    def fit_predict(self, X: UserTable, y: UserTarget = None, **kwargs: Any) -> Codes:
         """Fit, with these further arguments, and give the label of each row."""
         model = self.fit(X, y, **kwargs)
         return model.labels_ if self.compute_labels else model.predict(X)

@@ -92,9 +92,7 @@ class DBSCAN(NeighborhoodClusterer):
         """Find the clusters of the rows of X; a weight of two means a row is there twice."""
         return self._fit_admitted(X, y, sample_weight, given=sample_weight)
 
-    def fit_predict(  # type: ignore[override]  # weights are all that its fit takes besides
-        self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None
-    ) -> Codes:
+    def fit_predict(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Codes:
         """Fit, and give the label of each row."""
         return self.fit(X, sample_weight=sample_weight).labels_
 

@@ -29,7 +29,7 @@ from fivefold.core.estimators.params import Count, NonNegative, Positive, Range,
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Codes, Doubles, Matrix, Table, UserTable, UserTarget, Vector
+from fivefold.core.types import Codes, Doubles, Matrix, Table, UserTable, Vector
 from fivefold.spatial.search import NeighborIndex
 from fivefold.spatial.smoothing_kernels import KERNELS
 
@@ -156,10 +156,6 @@ class MeanShift(ClusterMixin, Unsupervised):
             P = self._to_assign(X)
         found, far = self._nearest_modes(P)
         self.labels_ = found if self.cluster_all else np.where(far <= bandwidth, found, -1)
-
-    def fit_predict(self, X: UserTable, y: UserTarget = None, **kwargs: Any) -> Codes:
-        """Fit, with these further arguments, and give the label of each row."""
-        return self.fit(X, y, **kwargs).labels_
 
     def _climbed(self, X: Table, bandwidth: float) -> None:
         """Climb from the seeds until all are at modes."""

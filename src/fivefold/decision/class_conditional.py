@@ -16,7 +16,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -138,7 +138,8 @@ class ClassConditionalModel:
         counts = rng.multinomial(n, self.prior)
         codes = np.repeat(np.arange(self.n_classes), counts)
         if isinstance(self.densities, Distributions):
-            return np.asarray(self.densities.sample(codes, rng)), codes  # type: ignore[arg-type]  # either generator
+            # both kinds of generator name their draws alike
+            return np.asarray(self.densities.sample(codes, cast(Rng, rng))), codes
         parts = [_draw(density, int(m), rng) for density, m in zip(self.densities, counts, strict=True) if m]
         return np.concatenate(parts), codes
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fivefold.core.types import Codes, Matrix, Target, Vector
 from fivefold.decision.minimum_risk import MinimumRiskClassifier, decide
-from fivefold.evaluation.protocols import Model
+from fivefold.evaluation.protocols import FittedClassifier, Model
 from fivefold.evaluation.scores import COST, KNOWN_SCORES, CachedPredictions, Score
 
 REJECT = "reject"  # the name of the column that prices rejections, and the answer for a rejected row
@@ -156,7 +156,7 @@ class CostMatrix:
         found = MinimumRiskClassifier(
             fitted, self.losses, actions=None if self.reject is None else list(self.decisions)
         )
-        found.estimator_, found.classes_ = fitted, fitted.classes_  # type: ignore[attr-defined]  # it is a fitted classifier
+        found.estimator_, found.classes_ = fitted, cast(FittedClassifier, fitted).classes_
         if tuple(map(str, found.classes_)) != self.classes:
             raise ValueError(f"the costs are of {', '.join(self.classes)}; the model knows {found.classes_.tolist()}")
         return found

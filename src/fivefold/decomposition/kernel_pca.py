@@ -266,7 +266,7 @@ class KernelPCA(TakesPrecomputedKernels, Transformer):
         factor = cholesky_with_jitter(np.asarray(kernel(Z), dtype=np.float64), self.alpha)
         return replace(model, scores=Z, inverse_kernel=kernel, inverse=factor.solve(densified(X).astype(np.float64)))
 
-    def fit_transform(self, X: UserTable, y: Any = None, **params: Any) -> Matrix:  # type: ignore[override]  # as in scikit-learn
+    def fit_transform(self, X: UserTable, y: Any = None, **params: Any) -> Matrix:
         """Fit, and give the coordinates of the rows."""
         model = self.fit(X, y, **params).model_
         return (model.vectors * np.sqrt(model.values)).astype(model.dtype, copy=False)

@@ -120,7 +120,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
         self.model_ = StackModel(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
         return self
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: object) -> Table:  # type: ignore[override]  # as in scikit-learn
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: object) -> Table:
         """Fit, and return what every member, fitted on all rows, predicts."""
         return self.fit(X, y, **fit_params).transform(X)
 

@@ -60,7 +60,7 @@ class Voting(TransformerMixin, NamedEnsemble):
         note_columns(self, self.model_.members)
         return self
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: object) -> Array:  # type: ignore[override]  # as in scikit-learn
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: object) -> Array:
         """Fit, and return what every member predicts."""
         return self.fit(X, y, **fit_params).transform(X)
 

@@ -61,9 +61,12 @@ NewRows: TypeAlias = tuple[Indices, Doubles, Indices]
 class RowSource(ABC):
     """Makes entries of a symmetric matrix between n things."""
 
-    n: int
     dtype: np.dtype[Any]  # of the entries
     tile_columns: int = TILE_COLUMNS  # at a time
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """n, the number of things."""
 
     @abstractmethod
     def diagonal(self) -> Doubles:
@@ -75,10 +78,10 @@ class RowSource(ABC):
 
     def matrix(self, chosen: Indices | None = None) -> Matrix:
         """G, or the block between some things."""
-        size = self.n if chosen is None else len(chosen)
+        size = len(self) if chosen is None else len(chosen)
         columns: Chosen = slice(None) if chosen is None else chosen
         G = np.empty((size, size), dtype=self.dtype)
-        if size <= MIN_SHARED_ROWS or self.tile_columns == self.n:
+        if size <= MIN_SHARED_ROWS or self.tile_columns == len(self):
             self.fill(columns, columns, G)
             return G
         tiles = cut(size, MATRIX_TILE)
@@ -109,7 +112,7 @@ class RowSource(ABC):
 
         `held` are slots of Q with their weights; `new` are rows, their weights, and slots for the first of them.
         """
-        order, tiles = np.arange(BLOCK_ROWS), cut(self.n, self.tile_columns)
+        order, tiles = np.arange(BLOCK_ROWS), cut(len(self), self.tile_columns)
 
         def part(i: int) -> None:
             out = f[tiles[i]]
@@ -149,8 +152,7 @@ class VectorRows(RowSource):
         kind = np.float32 if narrow else np.float64
         return cls(rule, np.ascontiguousarray(X, dtype=kind), half.astype(kind), np.dtype(dtype))
 
-    @property
-    def n(self) -> int:  # type: ignore[override]  # a field of other sources
+    def __len__(self) -> int:
         return len(self.X)
 
     def diagonal(self) -> Doubles:
@@ -222,8 +224,7 @@ class SparseRows(RowSource):
             rule = GaussianRule64(rule.gamma)
         return cls(rule, X, 0.5 * np.asarray(X.multiply(X).sum(axis=1)).ravel(), np.dtype(dtype))
 
-    @property
-    def n(self) -> int:  # type: ignore[override]  # a field of other sources
+    def __len__(self) -> int:
         return int(self.X.shape[0])
 
     def diagonal(self) -> Doubles:
@@ -241,8 +242,7 @@ class MatrixRows(RowSource):
 
     G: Matrix
 
-    @property
-    def n(self) -> int:  # type: ignore[override]  # a field of other sources
+    def __len__(self) -> int:
         return len(self.G)
 
     @property
@@ -274,6 +274,9 @@ class FunctionRows(RowSource):
     n: int
     dtype: np.dtype[Any]
 
+    def __len__(self) -> int:
+        return self.n
+
     @property
     def tile_columns(self) -> int:  # type: ignore[override]  # a constant of other sources
         return self.n
@@ -300,8 +303,7 @@ class RepeatedRows(RowSource):
     inner: RowSource
     place: Indices  # (n,) number in the inner source
 
-    @property
-    def n(self) -> int:  # type: ignore[override]  # a field of other sources
+    def __len__(self) -> int:
         return len(self.place)
 
     @property
@@ -328,7 +330,7 @@ class RowCache:
 
     def __init__(self, source: RowSource, budget: float) -> None:
         """`budget` in bytes; at least one row is held whatever it is."""
-        n = source.n
+        n = len(source)
         room = int(budget // max(1, n * source.dtype.itemsize))
         self.source, self.capacity, self.made = source, min(n, max(1, room)), 0
         if isinstance(source, MatrixRows):
@@ -356,7 +358,7 @@ class RowCache:
         if len(wanted) > self.capacity:
             return None
         zero = np.zeros(len(wanted))
-        RowCache.subtract(self, np.zeros(self.source.n), wanted, zero, zero == 0)
+        RowCache.subtract(self, np.zeros(len(self.source)), wanted, zero, zero == 0)
         return np.asarray(self.Q[self.slot_of[wanted]])
 
 
@@ -369,7 +371,7 @@ class RepeatedRowCache(RowCache):
 
     def subtract(self, f: Doubles, wanted: Indices, weights: Doubles, keep: Mask) -> None:
         used, at = np.unique(self.place[wanted], return_inverse=True)
-        total = np.zeros(self.source.n)
+        total = np.zeros(len(self.source))
         super().subtract(total, used, np.bincount(at, weights).astype(np.float64), np.bincount(at, keep) > 0)
         f += total[self.place]
 

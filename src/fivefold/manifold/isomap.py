@@ -251,7 +251,7 @@ class Isomap(Transformer):
         data, of, to = (np.concatenate(part) for part in parts_of)
         return csr_matrix((data, (of, to)), shape=graph.shape)
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None) -> Matrix:  # type: ignore[override]  # no weights
+    def fit_transform(self, X: UserTable, y: UserTarget = None) -> Matrix:
         """Fit, and give the places of the rows."""
         return self.fit(X).embedding_
 

@@ -239,7 +239,7 @@ class LocallyLinearEmbedding(Transformer):
             return local_geometry.tangent_matrix(Z, rows, k)
         return local_geometry.modified_matrix(Z, rows, k, self.modified_tol)
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None) -> Matrix:  # type: ignore[override]  # no weights
+    def fit_transform(self, X: UserTable, y: UserTarget = None) -> Matrix:
         """Fit, and give the places of the rows."""
         return self.fit(X).embedding_
 

@@ -169,7 +169,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None) -> Matrix:  # type: ignore[override]  # no weights
+    def fit_transform(self, X: UserTable, y: UserTarget = None) -> Matrix:
         """Fit, and give the places of the rows (n, n_components)."""
         return self.fit(X, y).embedding_
 

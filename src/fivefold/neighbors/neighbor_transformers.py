@@ -33,7 +33,7 @@ class GraphTransformer(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, N
     _: KW_ONLY
     mode: Literal["distance", "connectivity"] = "distance"
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None) -> Sparse:  # type: ignore[override]  # no weights
+    def fit_transform(self, X: UserTable, y: UserTarget = None) -> Sparse:
         """Store the rows, and give the graph of their neighbours."""
         return self.fit(X).transform(X)
 

@@ -96,5 +96,5 @@ def history(values: Sequence[float] | Vector, *, ax: Axes | None = None) -> Axes
     """The mean log-likelihood per row after each step of expectation-maximisation: `lower_bounds_` of a mixture."""
     ax = axes(ax, x="step", y="log-likelihood of a row")
     ax.plot(np.arange(1, len(values) + 1), values, color=COLOURS[0], marker="o", markersize=3.5, lw=1.4)
-    ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]  # a MaxNLocator
+    ax.locator_params(axis="x", integer=True)
     return ax

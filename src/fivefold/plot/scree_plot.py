@@ -44,6 +44,6 @@ def scree(
     ax.set_xlim(-0.4, len(index) + 0.6)
     ax.set_ylim(0, 1.03)
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]  # a MaxNLocator
+    ax.locator_params(axis="x", integer=True)
     legend(ax, loc="upper right", handles=handles)
     return ax

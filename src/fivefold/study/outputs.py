@@ -103,7 +103,7 @@ def _time_order(results: Results, journal: Journal, workers: WorkerPool) -> Time
 
 def _winner_or_reason(results: Results, workers: WorkerPool, *, refit: bool) -> tuple[list[ModelFile], str]:
     """The winner fitted outside the hold-out and, if `refit`, on all rows; or why there is none."""
-    without_data = replace(results, plan=replace(results.plan, data=None))  # type: ignore[arg-type]  # workers hold the data
+    without_data = replace(results, plan=results.plan.without_data())
     choices = _tune_members(results, workers)
     for _ in range(2):  # a worker may have died because others used the memory
         (ended,) = workers.run(iter([((_fit_in_worker, without_data, choices, refit), math.inf)]))
@@ -115,7 +115,7 @@ def _winner_or_reason(results: Results, workers: WorkerPool, *, refit: bool) -> 
 
 def _tune_members(results: Results, workers: WorkerPool) -> dict[str, SettingChoice]:
     """The settings of the members of a winning blend, tuned on all rows side by side; one that fails is left out."""
-    light = replace(results.plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
+    light = results.plan.for_single_task()
     members = members_to_tune(results)
     ended = list(workers.run(iter([((_tune_in_worker, light, member), math.inf) for member in members])))
     found = {one.task[2].name: one.value for one in ended if one.value is not None}

@@ -12,7 +12,7 @@ from fivefold.core._sklearn import ClusterMixin, Tags
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Range
-from fivefold.core.types import Codes, Table, UserTable, UserTarget
+from fivefold.core.types import Table
 from fivefold.spatial.search import NeighborIndex
 
 Algorithm: TypeAlias = Literal["auto", "ball_tree", "kd_tree", "brute"]
@@ -66,10 +66,6 @@ class NeighborhoodClusterer(ClusterMixin, Unsupervised):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = vars(self)["metric"] == "precomputed"
         return tags
-
-    def fit_predict(self, X: UserTable, y: UserTarget = None, **kwargs: Any) -> Codes:  # what `fit` takes
-        """Fit, with these further arguments, and give the label of each row."""
-        return self.fit(X, y, **kwargs).labels_
 
     def _index(self, X: Table, algorithm: Algorithm, leaf_size: int, p: float | None = None) -> NeighborIndex:
         """The rows in the form of a search."""

@@ -15,15 +15,12 @@ that can go on learning defines `_update(X, w)`, which finds `model_` from befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass, replace
-from functools import wraps
 from inspect import isfunction, signature
 from operator import attrgetter
-from types import FunctionType
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
-import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -38,9 +35,7 @@ from fivefold.core._sklearn import (
     Tags,
     _AvailableIfDescriptor,
 )
-from fivefold.core.admission.chunks import admit_chunks, chunks_error
-from fivefold.core.admission.fit_device import fit_on_asked_device
-from fivefold.core.admission.places import place_of_fit, words_for_full_memory
+from fivefold.core.admission.chunks import admit_chunks
 from fivefold.core.admission.tables import admit
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import admit_weights, keep_positive
@@ -50,16 +45,14 @@ from fivefold.core.chunks.sources import ChunkSource
 from fivefold.core.chunks.user_chunks import source_of
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
-from fivefold.core.estimators.chunk_answers import answer_chunks
 from fivefold.core.estimators.documentation import complete_docstring
+from fivefold.core.estimators.foreign_arrays import to_library_of_fit, wrap_for_foreign_arrays
 from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
-from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
+from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.numerics.score_ranks import conformal_p_values
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Doubles, Mask, Table, UserTable, UserTarget, UserWeights, Vector
 
-T = TypeVar("T")
-E = TypeVar("E", bound="Estimator")
 U = TypeVar("U", bound="Unsupervised")
 
 
@@ -79,7 +72,7 @@ class learned:
             if self._name in vars(estimator):
                 return vars(estimator)[self._name]
             raise not_fitted_error(estimator, self._name)
-        return _to_library_of_fit(estimator, self._read(estimator))
+        return to_library_of_fit(estimator, self._read(estimator))
 
     def _read(self, estimator: object) -> Any:  # as `__get__`
         return self._get(vars(estimator)["model_"])
@@ -114,96 +107,6 @@ def replace_part(model: Any, path: list[str], value: object) -> Any:
     return change(model, **{name: new})
 
 
-def _to_library_of_fit(estimator: object, answer: Any) -> Any:  # as `to_library_of`
-    kind = vars(estimator).get("_kind")
-    return answer if kind is None else to_library_of(answer, kind)
-
-
-def _wrap_fit(fit: Callable[..., E]) -> Callable[..., E]:
-    """Let `fit` take an array of another library; learned attributes are then arrays of that library."""
-
-    @wraps(fit)
-    def wrapped(self: E, X: UserTable, *args: object, **options: object) -> E:
-        for name in ("_kind", "_device"):
-            vars(self).pop(name, None)
-        if is_tensor(X) and self.takes.tensors:
-            with place_of_fit(self, X):
-                return fit(self, X, *args, **options)
-        if fit_on_asked_device(fit, self, X, *args, **options):
-            return self
-        if (chunked := source_of(X) is not None) and not self.takes.chunks:
-            raise chunks_error(self)
-        if chunked or not is_foreign(X):
-            return fit(self, X, *args, **options)
-        fit(self, to_numpy(X), *map(to_numpy, args), **options)
-        vars(self)["_kind"] = X[:0, ...]
-        return self
-
-    return wrapped
-
-
-def _wrap_partial_fit(partial_fit: Callable[..., E]) -> Callable[..., E]:
-    """Let `partial_fit` learn from a tensor where it is, as `fit` does."""
-
-    @wraps(partial_fit)
-    def wrapped(self: E, *args: Any, **options: Any) -> E:
-        X = args[0] if args else options.get("X")
-        if is_tensor(X) and self.takes.tensors:
-            with place_of_fit(self, X):
-                return partial_fit(self, *args, **options)
-        if source_of(X) is not None:
-            raise TypeError(
-                f"{type(self).__name__}: partial_fit takes a batch of rows; give a table in chunks, or one of Dask, "
-                "to fit, which adds up all of its chunks"
-            )
-        return partial_fit(self, *args, **options)
-
-    return wrapped
-
-
-def _wrap_row_method(method: Callable[..., T]) -> Callable[..., T]:
-    """Let a method answer an array of another library with an array of that library."""
-
-    @wraps(method)
-    def wrapped(self: Estimator, X: UserTable, *args: object, **options: object) -> T:
-        if is_tensor(X) and self.takes.tensors:
-            with words_for_full_memory(self, X):
-                return to_library_of(method(self, X, *args, **options), X)
-        if type(X) is not np.ndarray and (source := source_of(X)) is not None:
-            if self.takes.sequence:
-                raise chunks_error(self)
-            if method.__name__ not in CHUNK_METHODS:
-                return method(self, X, *args, **options)
-            check_is_fitted(self)
-            answer: T = answer_chunks(self, method, source, *args, **options)
-            return answer
-        if not is_foreign(X):
-            return method(self, X, *args, **options)
-        return to_library_of(method(self, to_numpy(X), *map(to_numpy, args), **options), X)
-
-    return wrapped
-
-
-def _wrap_rowless_method(method: Callable[..., T]) -> Callable[..., T]:
-    """Let a method that takes no rows answer with arrays of the library of fit's X."""
-
-    @wraps(method)
-    def wrapped(self: Estimator, *args: object, **options: object) -> T:
-        return _to_library_of_fit(self, method(self, *args, **options))
-
-    return wrapped
-
-
-ROW_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
-CHUNK_METHODS = (*ROW_METHODS, "inverse_transform")  # those that answer a table in chunks chunk by chunk
-FOREIGN_WRAPPERS: Mapping[str, Callable[[Any], Callable[..., Any]]] = {  # a method of any kind in, its like out
-    "fit": _wrap_fit,
-    "partial_fit": _wrap_partial_fit,
-    **dict.fromkeys((*ROW_METHODS, "inverse_transform", "score", "aic", "bic"), _wrap_row_method),
-    **dict.fromkeys(("get_covariance", "get_precision", "sample"), _wrap_rowless_method),
-}
-
-
 class _UnfittedModel:
     """Stands for `model_` until a fit has set it: an error of scikit-learn's type, an AttributeError too."""
 
@@ -235,7 +138,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def __init_subclass__(cls, *, keywords: str = "", **options: str) -> None:
         mixins = [b for b in cls.__mro__ if b.__module__.startswith("fivefold.") and not issubclass(b, Estimator)]
         for base in (cls, *mixins):
-            _wrap_for_foreign_arrays(base)
+            wrap_for_foreign_arrays(base)
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
         cls.__init__.__annotations__ = {}  # help() shows names and defaults; the documented table has the rest
@@ -311,21 +214,6 @@ def _order_keywords(cls: type[Estimator], names: list[str]) -> None:
     shown = signature(made.__init__)
     ordered = sorted(shown.parameters.values(), key=lambda p: key(p.name, p.kind is p.KEYWORD_ONLY))
     made.__init__.__signature__ = shown.replace(parameters=ordered)
-
-
-def _wrap_for_foreign_arrays(cls: type) -> None:
-    """Let the public methods of a class or mixin take arrays of other libraries, and answer in kind."""
-    for name, rule in FOREIGN_WRAPPERS.items():
-        method = vars(cls).get(name)
-        function = method.fn if isinstance(method, _AvailableIfDescriptor) else method
-        if not isinstance(function, FunctionType) or "takes_foreign_arrays" in vars(function):
-            continue
-        wrapped = rule(function)
-        vars(wrapped)["takes_foreign_arrays"] = True
-        if isinstance(method, _AvailableIfDescriptor):
-            method.fn = wrapped
-        else:
-            setattr(cls, name, wrapped)
 
 
 def _limit_blas(cls: type) -> None:

@@ -35,18 +35,18 @@ MAX_COARSE_DIGITS = 16  # binary digits tried at most when a threshold is rounde
 RELATIVE_TIE = 1e-10  # scores that differ by this share are equal, and the first wins
 
 
-class Feature:
+class Feature(Protocol):
     """A number per row, with a name and a code length."""
 
-    bits: float
+    @property
+    def bits(self) -> float:
+        """The length of its code."""
 
     def values(self, X: Table) -> Array:
         """The value for each row."""
-        raise TypeError(f"{type(self).__name__} has no values")
 
     def name(self, names: Sequence[str]) -> str:
         """The feature in readable form, by the names of the columns."""
-        raise TypeError(f"{type(self).__name__} has no name")
 
 
 class Pool(Protocol):
@@ -64,7 +64,7 @@ class Constructor(Protocol):
 
 
 @dataclass(frozen=True)
-class ConstantFeature(Feature):
+class ConstantFeature:
     """1, the feature of the bias."""
 
     bits: float = 0.0
@@ -77,7 +77,7 @@ class ConstantFeature(Feature):
 
 
 @dataclass(frozen=True)
-class RawFeature(Feature):
+class RawFeature:
     """A column, unchanged."""
 
     column: int
@@ -91,7 +91,7 @@ class RawFeature(Feature):
 
 
 @dataclass(frozen=True)
-class SquaredFeature(Feature):
+class SquaredFeature:
     """The square of a column."""
 
     column: int
@@ -105,7 +105,7 @@ class SquaredFeature(Feature):
 
 
 @dataclass(frozen=True)
-class ThresholdFeature(Feature):
+class ThresholdFeature:
     """+1 above a threshold, -1 elsewhere."""
 
     __test__ = False  # not a test of pytest
@@ -122,7 +122,7 @@ class ThresholdFeature(Feature):
         return self.low + (self.high - self.low) * self.fraction
 
     @property
-    def bits(self) -> float:  # type: ignore[override]  # a field of other features
+    def bits(self) -> float:
         """Bits of the column plus bits of the threshold."""
         return self.column_bits + fraction_bits(self.fraction)
 
@@ -139,7 +139,7 @@ class ThresholdFeature(Feature):
 
 
 @dataclass(frozen=True)
-class TreeFeature(Feature):
+class TreeFeature:
     """+1 or -1, by the leaf of a small tree."""
 
     tree: Tree
@@ -156,7 +156,7 @@ class TreeFeature(Feature):
 
 
 @dataclass(frozen=True)
-class FormulaFeature(Feature):
+class FormulaFeature:
     """+1 where a formula over the columns that exceed 1/2 is true, -1 elsewhere."""
 
     formula: Formula
@@ -170,7 +170,7 @@ class FormulaFeature(Feature):
 
 
 @dataclass(frozen=True)
-class ModelFeature(Feature):
+class ModelFeature:
     """The output of a fitted model: its decision function, or the number it predicts."""
 
     title: str

@@ -78,7 +78,7 @@ class DualSolver:
         self.least, self.rounding = (self.entry or 1.0) * MIN_CURVATURE[size], ROUNDING[size]
         self.is_exact = source.dtype == np.float64
         self.G: Doubles | None = None
-        if source.n <= EXACT_ROWS and 8 * source.n**2 <= max(cache_bytes, MIN_CACHE):
+        if len(source) <= EXACT_ROWS and 8 * len(source) ** 2 <= max(cache_bytes, MIN_CACHE):
             self.G = source.matrix().astype(np.float64, copy=False)
         else:
             self.cache = source.cached(cache_bytes)

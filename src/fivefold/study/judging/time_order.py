@@ -70,7 +70,7 @@ def score_in_time_order(
     if not any(column.kind in USABLE_KINDS for column in ordered.columns):
         return None
     splits = outer_splits(ordered, plan.rows, plan.folds, 1, plan.seed)
-    light = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
+    light = plan.for_single_task()
     limit = fold_time_limit(plan, learner)
     ended = list(workers.run(((_score_split, light, learner, name, split), limit) for split in splits))
     values = [float(one.value) for one in ended if one.value is not None]

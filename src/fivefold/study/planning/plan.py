@@ -177,6 +177,14 @@ class Plan:
         """All rows outside the hold-out, without copies of the rows in it."""
         return rows_outside(self.data, self.holdout)
 
+    def without_data(self) -> Plan:
+        """The plan as it is sent to workers, which hold the data."""
+        return replace(self, data=None)  # type: ignore[arg-type]  # a worker puts its own in
+
+    def for_single_task(self, splits: tuple[Split, ...] = ()) -> Plan:
+        """The plan for a worker that is told which learner and split it gets, and needs no others, or these."""
+        return replace(self.without_data(), learners=(), splits=splits)
+
     @property
     def cost_matrix(self) -> CostMatrix | None:
         """What decisions cost, if that is what ranks the learners."""

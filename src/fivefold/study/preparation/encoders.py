@@ -281,7 +281,7 @@ class TextEncoder(Encoder):
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: pl.DataFrame, y: UserTarget = None, **params: Any) -> np.ndarray:  # type: ignore[override]  # as in scikit-learn
+    def fit_transform(self, X: pl.DataFrame, y: UserTarget = None, **params: Any) -> np.ndarray:
         """Learn, and give the coordinates of the training rows."""
         self.reduced_, self.scales_, self.names_ = {}, {}, []
         parts = [np.empty((len(X), 0))]

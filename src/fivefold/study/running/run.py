@@ -18,27 +18,25 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fivefold.core.admission.fit_device import fits_on, start_device
-from fivefold.study.planning.hyperparameters import Setting
 from fivefold.study.planning.plan import FitCost, Plan
-from fivefold.study.planning.portfolio import Learner, MemberShare
+from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import Split
 from fivefold.study.running.cluster_pool import ClusterPool
 from fivefold.study.running.costs import fold_seconds, fold_time_limit, measure_cost
 from fivefold.study.running.fold import FoldResult, evaluate_blend, evaluate_fold
+from fivefold.study.running.fold_records import pack_fold, unpack_fold
 from fivefold.study.running.journal import Journal, JournalEntry
-from fivefold.study.running.setting_search import DroppedSetting
 from fivefold.study.running.workers import TaskResult, WorkerPool
 from fivefold.study.tables.dataset import Data
 
 MAX_PROBE_SECONDS = 60.0  # a learner that takes longer has no measured cost
-ARRAY_FIELDS = ("test", "predicted", "proba", "inner", "fitted")  # fields of FoldResult that are arrays
 MAX_BLEND_SECONDS = 600.0  # time limit of a fold of a blend, which only averages predictions
 CHEAP_FOLD_SHARE = 0.02  # of the time of all folds of a split: with a budget, learners that take less come first
 CHEAP_BUDGET_SHARE = 0.01  # of the budget, for all folds of a learner: those that take less come first, too
@@ -118,7 +116,7 @@ def measure_costs(
     The strongest, which comes first, and the baselines always are; ensembles come last. A learner that fails or takes
     too long has no cost, and will be reported when it runs.
     """
-    light = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
+    light = plan.for_single_task(plan.splits[:1])
     single = [learner for learner in plan.learners if not learner.members]
     names = {learner.name for learner in single}
     timed_as = {one.name: one.twin if one.twin in names else one.name for one in single}  # a twin takes no longer
@@ -176,7 +174,7 @@ def run_pending(
     """
     pending = pending_folds(plan, journal)
     left, given_up = _TimeLeft(plan, [name for name, _ in pending], workers.jobs), set[str]()
-    light = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
+    light = plan.for_single_task()
     strongest = strongest_learner(plan)
 
     def tasks() -> Iterator[tuple[FoldTask, float]]:
@@ -271,7 +269,7 @@ def _outcome_of(learner: Learner, entries: list[JournalEntry]) -> LearnerOutcome
     failed = [entry.reason for entry in entries if entry.fate in ("failed", "died")]
     return LearnerOutcome(
         learner,
-        tuple(_unpack_fold(learner, entry) for entry in entries if entry.fate == "done"),
+        tuple(unpack_fold(learner, entry) for entry in entries if entry.fate == "done"),
         next(iter(late + failed), None),
         tuple(dict.fromkeys(text for entry in entries for text in entry.warnings)),
         bool(late),
@@ -364,7 +362,7 @@ def _journal_entry(ended: TaskResult) -> JournalEntry:
     result, warned = ended.value
     if isinstance(result, str):
         return replace(entry, fate="failed", reason=result, warnings=warned)
-    found, arrays = _pack_fold(task.learner, result)
+    found, arrays = pack_fold(task.learner, result)
     return replace(entry, found=found, arrays=arrays, warnings=warned)
 
 
@@ -374,39 +372,6 @@ def _cut_entry(plan: Plan, journal: Journal, name: str, split: int) -> JournalEn
     when = f"after {done} of {len(plan.splits)} folds" if done else "before its first fold"
     reason = f"the budget was spent {when}"
     return JournalEntry(learner=name, split=split, fate="cut", reason=reason, seconds=0.0)
-
-
-def _pack_fold(learner: Learner, fold: FoldResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Plain values and arrays."""
-    found = {field.name: getattr(fold, field.name) for field in fields(fold) if field.name not in ARRAY_FIELDS}
-    found["parameters"] = _pack_setting(learner, fold.parameters)
-    found["tried"] = [(_pack_setting(learner, setting), loss) for setting, loss in fold.tried]
-    found["dropped"] = [(_pack_setting(learner, setting), *rest) for setting, *rest in fold.dropped]
-    return found, {name: getattr(fold, name) for name in ARRAY_FIELDS if getattr(fold, name) is not None}
-
-
-def _unpack_fold(learner: Learner, entry: JournalEntry) -> FoldResult:
-    found = dict(entry.found)
-    found["parameters"] = _unpack_setting(learner, found["parameters"])
-    found["tried"] = tuple((_unpack_setting(learner, stored), loss) for stored, loss in found["tried"])
-    found["dropped"] = tuple(DroppedSetting(_unpack_setting(learner, s), *rest) for s, *rest in found["dropped"])
-    found |= {name: tuple(found[name]) for name in ("extended", "at_edge")}
-    return FoldResult(**{**found, **entry.arrays})
-
-
-def _pack_setting(learner: Learner, setting: Setting) -> object:
-    """Its position among the settings of the learner, or plain values: beyond their ranges, or of a blend."""
-    if learner.members:
-        members = {member.name: member for member in learner.members}
-        return {name: (share.weight, _pack_setting(members[name], share.setting)) for name, share in setting.items()}
-    return learner.settings.index(setting) if setting in learner.settings else dict(setting)
-
-
-def _unpack_setting(learner: Learner, stored: Any) -> Setting:
-    if learner.members:
-        members = {member.name: member for member in learner.members}
-        return {name: MemberShare(w, _unpack_setting(members[name], inner)) for name, (w, inner) in stored.items()}
-    return learner.settings[stored] if isinstance(stored, int) else stored
 
 
 class _TimeLeft:
