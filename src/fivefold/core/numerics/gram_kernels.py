@@ -25,12 +25,15 @@ from fivefold.core.compilation.triton_support import (
     tl,
     warps,
 )
-from fivefold.core.numerics.arrays import AnyArray
+from fivefold.core.numerics.arrays import AnyArray, namespace
 from fivefold.core.types import Doubles
 
 BLOCK = 64  # rows that a program works on at a time
 PILOT_ROWS = 64  # rows whose mean is the centre
 GRAM_STAGES = 3  # blocks that a program of these kernels has under way
+NARROW_COLUMNS = 32  # columns up to which one warp holds all products of a block: it waits for no other
+NARROW_BLOCK, NARROW_STAGES = 32, 4  # rows and blocks under way of such a program
+HELD_ROWS = 16  # rows of sums by column that a program holds, in as few registers as its threads can add to alone
 
 
 class GramSums(NamedTuple):
@@ -49,10 +52,10 @@ def gram_sums(X: AnyArray, v: AnyArray | None) -> GramSums:
     """Z^T Z, and the sums of z, of v z, of v and of v^2; v (n,) may be None."""
     n, d = X.shape
     D = padded(d)
-    P = min(PROGRAMS, blocks(n, BLOCK))
-    out = X.new_empty((P, 2 * D * D + 3 * D + 3))
-    given = {"num_warps": warps(D), "num_stages": GRAM_STAGES}
-    _gram[(P,)](X, X if v is None else v, out, n, P, d, D, BLOCK, PILOT_ROWS, v is not None, **given)
+    B, given = block_of(D)
+    P = min(PROGRAMS // 2, blocks(n, B))
+    out = X.new_empty((P, 2 * D * D + 3 * D + 3), dtype=namespace(X).float64)
+    _gram[(P,)](X, X if v is None else v, out, n, P, d, D, B, PILOT_ROWS, HELD_ROWS, v is not None, **given)
     sums = host_sums(out)
     S, H = sums[: 2 * D * D].reshape(2, D, D)
     first, cross, centre = sums[2 * D * D : -3].reshape(3, D)[:, :d]
@@ -65,7 +68,7 @@ def group_sums(X: AnyArray, codes: AnyArray, w: AnyArray | None, K: int) -> tupl
     n, d = X.shape
     D, G = padded(d), padded(K)
     P = min(PROGRAMS, blocks(n, BLOCK))
-    out = X.new_empty((P, 2 * G * D + G + D))
+    out = X.new_empty((P, 2 * G * D + G + D), dtype=namespace(X).float64)
     given = {"num_warps": warps(max(D, G)), "num_stages": GRAM_STAGES}
     _group[(P,)](X, codes, X if w is None else w, out, n, P, d, D, G, BLOCK, PILOT_ROWS, w is not None, **given)
     sums = host_sums(out)
@@ -73,13 +76,32 @@ def group_sums(X: AnyArray, codes: AnyArray, w: AnyArray | None, K: int) -> tupl
     return first, second, sums[2 * G * D : 2 * G * D + K], sums[-D:][:d]
 
 
+def block_of(D: int) -> tuple[int, dict[str, int]]:
+    """Rows of a block of a kernel that holds products (D, D), and how many warps and blocks under way it gets."""
+    if D <= NARROW_COLUMNS:
+        return NARROW_BLOCK, {"num_warps": 1, "num_stages": NARROW_STAGES}
+    return BLOCK, {"num_warps": warps(D), "num_stages": GRAM_STAGES}
+
+
 @kernel_part
 def three_parts(z):
     """Three numbers in bfloat16 whose sum is z."""
-    a = z.to(tl.bfloat16)
-    rest = z - a.to(tl.float32)
-    b = rest.to(tl.bfloat16)
-    return a, b, (rest - b.to(tl.float32)).to(tl.bfloat16)
+    a = rounded(z)
+    rest = z - a
+    b = rounded(rest)
+    return a.to(tl.bfloat16), b.to(tl.bfloat16), (rest - b).to(tl.bfloat16)
+
+
+@kernel_part
+def rounded(z):
+    """z to the eight bits of bfloat16, in float32: integers take fewer cycles than conversions."""
+    return ((z.to(tl.int32, bitcast=True) + 0x8000) & -0x10000).to(tl.float32, bitcast=True)
+
+
+@kernel_part
+def held_sums(z, B: tl.constexpr, D: tl.constexpr, F: tl.constexpr):
+    """Sums (F, D) of every F-th row of z (B, D)."""
+    return tl.sum(tl.reshape(z, (B // F, F, D)), 0)
 
 
 @kernel_part
@@ -121,7 +143,7 @@ def head_mean(X, n, d: tl.constexpr, D: tl.constexpr, H: tl.constexpr):
 @kernel
 def _gram(
     X, V, out, n, programs,
-    d: tl.constexpr, D: tl.constexpr, B: tl.constexpr, H: tl.constexpr, targets: tl.constexpr,
+    d: tl.constexpr, D: tl.constexpr, B: tl.constexpr, H: tl.constexpr, F: tl.constexpr, targets: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
     cols = tl.arange(0, D)
@@ -129,18 +151,18 @@ def _gram(
     if targets:
         level = tl.sum(tl.load(V + tl.arange(0, H), mask=tl.arange(0, H) < n, other=0.0)) / tl.minimum(n, H)
     gram, half = tl.zeros((D, D), tl.float32), tl.zeros((D, D), tl.float32)
-    total, cross = tl.zeros((B, D), tl.float32), tl.zeros((B, D), tl.float32)
+    total, cross = tl.zeros((F, D), tl.float32), tl.zeros((F, D), tl.float32)
     once, twice = tl.zeros((B,), tl.float32), tl.zeros((B,), tl.float32)
     for i in range(pid, tl.cdiv(n, B), programs):
         rows = (i * B + tl.arange(0, B)).to(tl.int64)
         inside = (rows[:, None] < n) & (cols[None, :] < d)
         z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
         z = tl.where(inside, z - middle[None, :], 0.0)
-        total += z
+        total += held_sums(z, B, D, F)
         if targets:
             v = tl.load(V + rows, mask=rows < n, other=0.0)
             v = tl.where(rows < n, v - level, 0.0)
-            cross += z * v[:, None]
+            cross += held_sums(z * v[:, None], B, D, F)
             once += v
             twice += v * v
         a, b, c = three_parts(z)
@@ -151,16 +173,16 @@ def _gram(
         half += tl.dot(turned, b, part)
     at = out + pid.to(tl.int64) * (2 * D * D + 3 * D + 3)
     square, first = cols[:, None] * D + cols[None, :], tl.where(pid == 0, 1.0, 0.0)
-    tl.store(at + square, gram)
-    tl.store(at + D * D + square, half)
+    tl.store(at + square, gram.to(tl.float64))
+    tl.store(at + D * D + square, half.to(tl.float64))
     at += 2 * D * D
-    tl.store(at + cols, tl.sum(total, 0))
-    tl.store(at + D + cols, tl.sum(cross, 0))
-    tl.store(at + 2 * D + cols, first * middle)  # of all programs, the first gives it
+    tl.store(at + cols, tl.sum(total, 0).to(tl.float64))
+    tl.store(at + D + cols, tl.sum(cross, 0).to(tl.float64))
+    tl.store(at + 2 * D + cols, (first * middle).to(tl.float64))  # of all programs, the first gives it
     at += 3 * D
-    tl.store(at, tl.sum(once))
-    tl.store(at + 1, tl.sum(twice))
-    tl.store(at + 2, first * level)
+    tl.store(at, tl.sum(once).to(tl.float64))
+    tl.store(at + 1, tl.sum(twice).to(tl.float64))
+    tl.store(at + 2, (first * level).to(tl.float64))
 
 
 @kernel
@@ -199,7 +221,7 @@ def _group(
         part = tl.dot(members, b, part)
         two += tl.dot(members, a, part)
     at = out + pid.to(tl.int64) * (2 * G * D + G + D)
-    tl.store(at + groups[:, None] * D + cols[None, :], one)
-    tl.store(at + G * D + groups[:, None] * D + cols[None, :], two)
-    tl.store(at + 2 * G * D + groups, tl.sum(mass, 1))
-    tl.store(at + 2 * G * D + G + cols, tl.where(pid == 0, 1.0, 0.0) * middle)
+    tl.store(at + groups[:, None] * D + cols[None, :], one.to(tl.float64))
+    tl.store(at + G * D + groups[:, None] * D + cols[None, :], two.to(tl.float64))
+    tl.store(at + 2 * G * D + groups, tl.sum(mass, 1).to(tl.float64))
+    tl.store(at + 2 * G * D + G + cols, (tl.where(pid == 0, 1.0, 0.0) * middle).to(tl.float64))

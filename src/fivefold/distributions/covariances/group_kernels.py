@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fivefold.core.compilation.triton_support import PROGRAMS, host_sums, kernel, padded, tl, warps
+from fivefold.core.compilation.triton_support import PROGRAMS, host_sums, kernel, padded, tl
 from fivefold.core.numerics.arrays import AnyArray, namespace
-from fivefold.core.numerics.gram_kernels import BLOCK, GRAM_STAGES, three_parts
+from fivefold.core.numerics.gram_kernels import HELD_ROWS, block_of, held_sums, three_parts
 from fivefold.core.types import Doubles
 
 PILOT_ROWS = 32  # rows of a group whose mean is its centre
@@ -19,9 +19,9 @@ def group_scatter_sums(
     found, order = narrow.sort(stable=True)
     ends = xp.searchsorted(found, xp.arange(K + 1, dtype=found.dtype, device=X.device))
     P, size = max(1, PROGRAMS // K), 2 * D * D + 2 * D + 1
-    out = X.new_empty((P, K * size))
-    v, given = X if w is None else w, {"num_warps": warps(D), "num_stages": GRAM_STAGES}
-    _group_scatter[(P, K)](X, order, ends, v, out, P, d, K, D, BLOCK, PILOT_ROWS, w is not None, **given)
+    out = X.new_empty((P, K * size), dtype=xp.float64)
+    v, (B, given) = X if w is None else w, block_of(D)
+    _group_scatter[(P, K)](X, order, ends, v, out, P, d, K, D, B, PILOT_ROWS, HELD_ROWS, w is not None, **given)
     each = host_sums(out).reshape(K, size)
     whole, half = each[:, : 2 * D * D].reshape(K, 2, D, D).transpose(1, 0, 2, 3)
     scatter = (whole + half + half.transpose(0, 2, 1))[:, :d, :d]
@@ -32,7 +32,8 @@ def group_scatter_sums(
 @kernel
 def _group_scatter(
     X, order, ends, w, out, programs,
-    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, B: tl.constexpr, H: tl.constexpr, weighted: tl.constexpr,
+    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, B: tl.constexpr, H: tl.constexpr, F: tl.constexpr,
+    weighted: tl.constexpr,
 ):  # fmt: skip
     pid, k = tl.program_id(0), tl.program_id(1)
     cols = tl.arange(0, D)
@@ -43,7 +44,7 @@ def _group_scatter(
     head = tl.load(X + few[:, None] * d + cols[None, :], mask=seen, other=0.0)
     middle = tl.sum(head, 0) / tl.maximum(tl.minimum(end - begin, H), 1).to(tl.float32)
     gram, half = tl.zeros((D, D), tl.float32), tl.zeros((D, D), tl.float32)
-    total, mass = tl.zeros((B, D), tl.float32), tl.zeros((B,), tl.float32)
+    total, mass = tl.zeros((F, D), tl.float32), tl.zeros((B,), tl.float32)
     for start in range(begin + pid * B, end, programs * B):
         places = start + tl.arange(0, B)
         valid = places < end
@@ -54,11 +55,11 @@ def _group_scatter(
         if weighted:
             v = tl.load(w + rows, mask=valid, other=0.0)
             mass += v
-            total += z * v[:, None]
+            total += held_sums(z * v[:, None], B, D, F)
             z = z * tl.sqrt(v)[:, None]
         else:
             mass += tl.where(valid, 1.0, 0.0)
-            total += z
+            total += held_sums(z, B, D, F)
         a, b, c = three_parts(z)
         turned = tl.trans(a)
         part = tl.dot(tl.trans(b), b)
@@ -67,8 +68,9 @@ def _group_scatter(
         half += tl.dot(turned, b, part)
     at = out + (pid.to(tl.int64) * K + k) * (2 * D * D + 2 * D + 1)
     square = cols[:, None] * D + cols[None, :]
-    tl.store(at + square, gram)
-    tl.store(at + D * D + square, half)
-    tl.store(at + 2 * D * D + cols, tl.sum(total, 0))
-    tl.store(at + 2 * D * D + D + cols, tl.where(pid == 0, 1.0, 0.0) * middle)  # of all programs, the first gives it
-    tl.store(at + 2 * D * D + 2 * D, tl.sum(mass))
+    tl.store(at + square, gram.to(tl.float64))
+    tl.store(at + D * D + square, half.to(tl.float64))
+    tl.store(at + 2 * D * D + cols, tl.sum(total, 0).to(tl.float64))
+    middle = tl.where(pid == 0, 1.0, 0.0) * middle  # of all programs, the first gives it
+    tl.store(at + 2 * D * D + D + cols, middle.to(tl.float64))
+    tl.store(at + 2 * D * D + 2 * D, tl.sum(mass).to(tl.float64))

@@ -10,12 +10,13 @@ import numpy as np
 
 from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl
 from fivefold.core.numerics.arrays import AnyArray, like, namespace
-from fivefold.core.numerics.gram_kernels import GRAM_STAGES, product_of_parts, three_parts
+from fivefold.core.numerics.gram_kernels import GRAM_STAGES, held_sums, product_of_parts, three_parts
 from fivefold.core.types import Doubles, Matrix, Vector
 
 LOSS_CODES = {"LogLoss": 0, "SquaredHingeLoss": 1, "PoissonLoss": 2, "GammaLoss": 3, "BinomialLogitLoss": 4}
 MAX_CLASSES = 64  # of softmax_sums
 MAX_WARP_NUMBERS = 512  # classes times columns whose gradient one warp holds: it waits for no other
+HELD_ROWS = 8  # rows of sums of slopes that a program holds
 
 
 def risk_sums(
@@ -44,10 +45,11 @@ def softmax_sums(
     K, D, numbers = len(coef), padded(d), like(np.concatenate([middle, coef.ravel(), height]), X)
     centre, W, b, G = numbers[:d], numbers[d : d + K * d], numbers[d + K * d :], padded(K)
     few = G * D <= MAX_WARP_NUMBERS
-    B, P = (32, 2 * PROGRAMS) if few else (64, PROGRAMS)
+    B, P = (16, 2 * PROGRAMS) if few else (64, PROGRAMS)
     P, given = min(P, blocks(n, B)), {"num_warps": 1, "num_stages": GRAM_STAGES} if few else {}
     out = X.new_empty((P, G * D + G + 1), dtype=namespace(X).float64)
-    _softmax[(P,)](X, centre, W, b, y, X if s is None else s, out, n, P, d, K, D, G, B, s is not None, **given)
+    sizes = (n, P, d, K, D, G, B, HELD_ROWS)
+    _softmax[(P,)](X, centre, W, b, y, X if s is None else s, out, *sizes, s is not None, **given)
     sums = host_sums(out)
     slopes = sums[: G * D].reshape(G, D)[:K, :d]
     return float(sums[-1]), np.column_stack([slopes, sums[G * D : G * D + K]])
@@ -110,7 +112,8 @@ def _risk(
 @kernel
 def _softmax(
     X, centre, W, heights, y, s, out, n, programs,
-    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, G: tl.constexpr, B: tl.constexpr, weighted: tl.constexpr,
+    d: tl.constexpr, K: tl.constexpr, D: tl.constexpr, G: tl.constexpr, B: tl.constexpr, F: tl.constexpr,
+    weighted: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
     cols, classes = tl.arange(0, D), tl.arange(0, G)
@@ -118,7 +121,7 @@ def _softmax(
     held = (cols[:, None] < d) & (classes[None, :] < K)
     p, q, r = three_parts(tl.load(W + classes[None, :] * d + cols[:, None], mask=held, other=0.0))
     height = tl.load(heights + classes, mask=classes < K, other=float("-inf"))
-    gradient, pull = tl.zeros((G, D), tl.float32), tl.zeros((B, G), tl.float32)
+    gradient, pull = tl.zeros((G, D), tl.float32), tl.zeros((F, G), tl.float32)
     total = tl.zeros((B,), tl.float64)
     for i in range(pid, tl.cdiv(n, B), programs):
         rows = (i * B + tl.arange(0, B)).to(tl.int64)
@@ -140,7 +143,7 @@ def _softmax(
             value, slope = value * share, slope * share[:, None]
         slope = tl.where(valid[:, None], slope, 0.0)
         total += tl.where(valid, value, 0.0).to(tl.float64)
-        pull += slope
+        pull += held_sums(slope, B, G, F)
         u, v, t = three_parts(slope)
         gradient += product_of_parts(tl.trans(u), tl.trans(v), tl.trans(t), a, b, c)
     at = out + pid.to(tl.int64) * (G * D + G + 1)
