@@ -18,6 +18,9 @@ class would otherwise give the other class probability 0, which costs without li
 tree keeps rows with gaps on the side of most others until the gaps themselves tell something (`missing="tested"`).
 Below it is the tree with the default, scikit-learn's rule, which sends them to the side where the impurity falls more.
 
+A row is met if the table as it is takes less time, and its log loss is above the encoded one by no more than the
+standard error of that; where gaps are informative, not above it at all.
+
     python -m benchmarks.native [seeds] [rows]
 """
 

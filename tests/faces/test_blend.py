@@ -226,13 +226,13 @@ def test_the_blend_beats_its_members_where_each_sees_a_part():
     assert {m.name for m in members} >= {"LogisticRegression"} and "%" in describe_members(outcome)
 
 
-def test_the_blend_is_taken_unless_a_learner_is_better_by_a_standard_error(monkeypatch):
+def test_the_blend_is_taken_unless_a_learner_is_better_by_two_standard_errors(monkeypatch):
     """The line is the true model here, and its blend with two others is a little worse."""
     X = np.random.default_rng(3).normal(size=(300, 6))
     y = np.where(np.random.default_rng(4).random(300) < 1 / (1 + np.exp(-2 * X[:, 0])), "yes", "no")
     plan = make_plan(study_table(X, y), NAMES, repeats=1, folds=3, holdout=0)
     ended = outcomes(plan)
-    for apart, first in ((0.5, "Blend"), (1.5, "LogisticRegression")):
+    for apart, first in ((1.5, "Blend"), (2.5, "LogisticRegression")):
         monkeypatch.setattr("fivefold.study.judging.results.standard_errors_apart", lambda d, apart=apart: apart)
         results = judge_outcomes(plan, ended)
         assert results.judged[0].name == first and results.judged[0].verdict is None

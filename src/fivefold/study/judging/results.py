@@ -32,6 +32,9 @@ CONFIDENCE = 1 - ALPHA  # of intervals
 OUTCOME_MARKS: Mapping[str, str] = {"best": "★", "equal": "≈", "undecided": "?", "worse": ""}
 OUTCOME_WORDS: Mapping[Outcome, str] = {"equal": "practically equal", "undecided": "undecided", "worse": "worse"}
 INNER_SELECTION_LABEL = "best, chosen inside each fold"
+# standard errors by which a single learner has to be better than the blend: the luckiest of a dozen equally good
+# learners is often ahead by more than one, seldom by more than two
+MIN_LEAD = 2.0
 MAX_NAMES = 4  # learners named in a sentence; the table has them all
 
 
@@ -192,8 +195,8 @@ def ranking_sentences(results: Results) -> list[str]:
     sentences = []
     if leads:
         sentences.append(
-            f"{_name_some(leads)} had a smaller mean loss, by less than a standard error: of learners that cannot be "
-            "told apart the blend is taken rather than the luckiest."
+            f"{_name_some(leads)} had a smaller mean loss, by less than {MIN_LEAD:g} standard errors: of learners that "
+            "cannot be told apart the blend is taken rather than the luckiest."
         )
     if others and all(judged.worse for judged in others):
         sentences.append(f"Every other learner is worse, by more than {margin}.")
@@ -247,7 +250,7 @@ def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
 
 
 def _blend_first(plan: Plan, ranked: list[LearnerOutcome]) -> list[LearnerOutcome]:
-    """The ranking with the blend at its top, unless the best learner is better by more than a standard error.
+    """The ranking with the blend at its top, unless the best learner is better by more than two standard errors.
 
     Of many learners that are equally good the luckiest one looks better than it is; their blend depends less on luck.
     Rows that belong together count as one; scores that are no means over rows leave the ranking as it is.
@@ -260,7 +263,7 @@ def _blend_first(plan: Plan, ranked: list[LearnerOutcome]) -> list[LearnerOutcom
         return ranked
     best, own = out_of_fold_losses(plan, [ranked[0], blend], rows, score).T
     units = sampling_units(plan, rows, np.random.default_rng(plan.seed))
-    if standard_errors_apart(np.bincount(units, own - best).astype(np.float64)) > 1:
+    if standard_errors_apart(np.bincount(units, own - best).astype(np.float64)) > MIN_LEAD:
         return ranked
     return [blend, *(outcome for outcome in ranked if outcome is not blend)]
 
