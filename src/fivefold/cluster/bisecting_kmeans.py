@@ -23,7 +23,7 @@ from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Indices, Matrix, Rng, Table, Vector, Weights
-from fivefold.spatial.centres.lloyd import LloydResult, alternate_updates, nearest_centres, nearest_distances
+from fivefold.spatial.centres.lloyd import LloydResult, alternate_updates, nearest_centres
 from fivefold.spatial.points import Points
 
 
@@ -142,8 +142,7 @@ class BisectingKMeans(PrototypeClusterer):
     def _fit_centres(self, X: Table, w: Weights) -> tuple[BisectionModel, Codes]:
         check_enough_rows(self, X)
         rng, points = check_random_state(self.random_state), Points.of(X, w)
-        mean = points.origin if isinstance(X, np.ndarray) else np.asarray(X.T @ w).ravel() / w.sum()
-        root = _Cluster(mean, np.arange(X.shape[0]), points)
+        root = _Cluster(points.mean, np.arange(X.shape[0]), points)
         steps, splits = 0, 0
         try:
             with fit_steps(self, "bisection", self.n_clusters - 1, X) as monitor:
@@ -196,9 +195,9 @@ class BisectingKMeans(PrototypeClusterer):
         if self.verbose:
             print(f"New centroids from bisection: {best.centres}")
         for side in (0, 1):
-            mine = np.flatnonzero(best.labels == side)
-            rows = Points.of(points.table[mine], points.w[mine])
-            cluster.parts.append(_Cluster(best.centres[side], cluster.ids[mine], rows, can_split=len(mine) > 1))
+            mine = best.labels == side
+            part = points.subset(mine)
+            cluster.parts.append(_Cluster(best.centres[side], cluster.ids[mine], part, can_split=part.n > 1))
         cluster.points = None  # its parts have the rows now
         return replace(best, reason=done[-1].reason)
 
@@ -228,11 +227,7 @@ def _model(root: _Cluster, X: Table, steps: int) -> BisectionModel:
         children[i, : len(node.parts)] = [place[id(part)] for part in node.parts]
     leaves, labels = list(root.leaves()), np.full(len(nodes), -1, np.int32)
     labels[[place[id(leaf)] for leaf in leaves]] = np.arange(len(leaves))
-    inertia = sum(
-        float(leaf.points.w @ nearest_distances(leaf.points.table, leaf.centre[None])[1])
-        for leaf in leaves
-        if leaf.points is not None
-    )
+    inertia = sum(leaf.points.inertia(leaf.centre) for leaf in leaves if leaf.points is not None)
     return BisectionModel(
         centres=np.array([leaf.centre for leaf in leaves]).astype(X.dtype),
         node_centres=np.array([node.centre for node in nodes]),

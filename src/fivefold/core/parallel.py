@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.compilation.atomics import atomics_available
 from fivefold.core.team_loops import CLOSED, FAILED, OPEN, PAUSED, SIZE, STATUS, TEAM_WORDS, help_team
-from fivefold.core.types import Doubles, Table, Weights
+from fivefold.core.types import Doubles, Indices, Table, Weights
 
 MIN_PART_ROWS = 8192  # rows per part, at least
 MAX_PARTS = 64  # parts of a table, at most
@@ -96,6 +96,13 @@ def run_team(loop: Callable[..., Any], *args: Any, size: int) -> Any:  # whateve
 def are_whole(w: Weights) -> bool:
     """Are all of these numbers whole? Without an array as long as they are."""
     return all(map_parts(lambda lo, hi: bool((w[lo:hi] == np.rint(w[lo:hi])).all()), len(w)))
+
+
+def take_rows(X: NDArray[Any], rows: Indices) -> NDArray[Any]:  # of any type
+    """X[rows], copied by all threads."""
+    out = np.empty((len(rows), X.shape[1]), X.dtype)
+    map_parts(lambda lo, hi: X.take(rows[lo:hi], axis=0, out=out[lo:hi], mode="clip"), len(rows))
+    return out
 
 
 def column_blocks(X: Table, w: Weights, lo: int, hi: int, rows: int = BLOCK_ROWS) -> Iterator[tuple[Doubles, Doubles]]:

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from fivefold.core.parallel import BLOCK_ROWS, MIN_PART_ROWS, map_parts
-from fivefold.core.types import Codes, Doubles, Indices, Matrix, Table, Vector, Weights
+from fivefold.core.parallel import BLOCK_ROWS, MIN_PART_ROWS, map_parts, take_rows
+from fivefold.core.types import Codes, Doubles, Indices, Mask, Matrix, Table, Vector, Weights
 from fivefold.spatial.row_loops import (
     EQUAL_ROWS_RATIO,
     MAX_SINGLE_SQUARE,
@@ -125,6 +125,16 @@ class Points(WeightedPoints):
         return cls(X, rows, w, np.zeros(X.shape[1]), max(second - float(w.sum() * (mean @ mean)), 0.0))
 
     @cached_property
+    def mean(self) -> Vector:
+        """The weighted mean of the rows (d,)."""
+        return self.origin if isinstance(self.rows, DenseRows) else np.asarray(self.table.T @ self.w) / self.w.sum()
+
+    def inertia(self, centre: Vector) -> float:
+        """The sum of w |x - centre|^2: that about the mean, and the distance of the mean for every row."""
+        away = self.mean - centre
+        return self.scatter + float(self.w.sum()) * float(away @ away)
+
+    @cached_property
     def keys(self) -> Vector:
         """A number for each row that depends only on its values: its place along a fixed random direction (n,)."""
         direction = fixed_direction(self.width)
@@ -145,6 +155,16 @@ class Points(WeightedPoints):
     def order(self) -> Indices:
         """The rows in the order of their keys: equal rows are neighbours."""
         return np.argsort(self.keys)
+
+    def subset(self, chosen: Mask) -> Points:
+        """Some of the points; their order is that of all, if it is known: to sort them again would take longer."""
+        rows = np.flatnonzero(chosen)
+        table = take_rows(self.table, rows) if isinstance(self.rows, DenseRows) else self.table[rows]
+        part = Points.of(table, self.w[rows])
+        if "order" in vars(self):
+            place = np.cumsum(chosen) - 1
+            vars(part)["order"] = place[self.order[chosen[self.order]]]
+        return part
 
     @cached_property
     def n_distinct(self) -> int:

@@ -31,7 +31,7 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
 from fivefold.core.numerics.arrays import is_tensor, to_device_of, to_numpy
-from fivefold.core.parallel import are_whole, map_parts
+from fivefold.core.parallel import are_whole, take_rows
 from fivefold.core.types import Doubles, Indices, Mask, Matrix, Rng, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
@@ -278,12 +278,8 @@ class _HistogramRounds:
 
 
 def _rows_of(X: Table, rows: Indices) -> Table:
-    """Some rows of a table in memory, copied by all threads."""
-    if not isinstance(X, np.ndarray):
-        return X[to_device_of(rows, X)]
-    out = np.empty((len(rows), X.shape[1]), X.dtype)
-    map_parts(lambda lo, hi: X.take(rows[lo:hi], axis=0, out=out[lo:hi], mode="clip"), len(rows))
-    return out
+    """Some rows of a table in memory."""
+    return take_rows(X, rows) if isinstance(X, np.ndarray) else X[to_device_of(rows, X)]
 
 
 def _bins(estimator: Any, rows: TrainingRows, columns: ColumnSettings, rng: Rng) -> Bins:  # as in the rounds
