@@ -204,6 +204,43 @@ def test_a_weight_is_a_repetition_and_the_order_of_rows_is_nothing(update, seed)
     np.testing.assert_array_equal(back.repeat(w), repeated.labels)
 
 
+TWO_CENTRES = {
+    "one column": lambda rng: rng.normal(size=(5000, 1)),
+    "ties": lambda rng: np.round(rng.normal(size=(5000, 3))),
+    "far": lambda rng: rng.normal(size=(9000, 16)) + 1e6,
+    "float32": lambda rng: rng.normal(size=(9000, 16)).astype(np.float32),
+    "tiny": lambda rng: 1e-9 * np.round(rng.normal(size=(6000, 5)), 1),
+}
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("kind", TWO_CENTRES)
+def test_a_plane_between_two_centres_gives_what_bounds_give_to_the_last_bit(kind, empty, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = TWO_CENTRES[kind](rng)
+    points = Points.of(X, rng.integers(1, 4, size=len(X)).astype(np.float64))
+    start = X[[0, 0 if empty else 1]].astype(np.float64)
+    assert isinstance(engine.assignment_of(points, 2), engine.PlaneAssignment)
+    found = alternate_updates(points, start, 0.0, 30)
+    monkeypatch.setattr(engine, "assignment_of", engine.ClusterAssignment)
+    wanted = alternate_updates(points, start, 0.0, 30)
+    np.testing.assert_array_equal(found.labels, wanted.labels)
+    np.testing.assert_array_equal(found.centres, wanted.centres)
+    assert (found.history, found.inertia, found.n_filled) == (wanted.history, wanted.inertia, wanted.n_filled)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_some_points_keep_the_order_of_all_and_their_inertia_needs_no_pass(form):
+    X, rng = table(6, n=300)
+    points, chosen, c = Points.of(FORMS[form](X), rng.uniform(1, 2, size=300)), rng.random(300) < 0.4, X[7]
+    order = points.order
+    part = points.subset(chosen)
+    np.testing.assert_array_equal(np.flatnonzero(chosen)[part.order], order[chosen[order]])
+    np.testing.assert_array_equal(part.w, points.w[chosen])
+    far = part.w @ oracle.squares(X[chosen], c[None])[:, 0]
+    assert part.inertia(c) == pytest.approx(far, rel=1e-5 if "32" in form else 1e-12)
+
+
 def test_an_empty_cluster_takes_the_farthest_row_with_all_its_repetitions():
     X = np.array([[0.0], [1.0], [2.0], [50.0], [9.0], [9.0], [10.0]])
     found = lloyd(X, np.ones(7), [[1.0], [10.0], [500.0]], 0.0, 1)

@@ -36,6 +36,7 @@ from fivefold.spatial.centres.lloyd_loops import (
     assign_parts,
 )
 from fivefold.spatial.centres.tensor_lloyd import TensorAssignment, nearest_of_tensor
+from fivefold.spatial.centres.two_centre_loops import PlanePass, pass_over_plane
 from fivefold.spatial.points import Codebook, Points, Precision, squared_norms
 from fivefold.spatial.row_loops import ROW_LANES, DenseRows
 from fivefold.spatial.tensor_points import AnyPoints, TensorPoints, memory_points
@@ -117,19 +118,13 @@ class ClusterAssignment:
 
     def assign(self, C: Matrix) -> int:
         """Give each point to its nearest centre; return how many points changed their centre."""
-        points, K = self.points, self.K
-        first = self.precision is None  # no point has a centre yet that a gap could let it keep
-        if self.precision is None:
-            self.precision = np.float32 if points.fits_single_precision(C) else np.float64
-        book = points.codebook(C, self.precision)
-        self._pass(ASSIGN, C, book, self.move if first else _half_gap(C, book.norms), self.move, self.largest_moves)
-        changed, compared, undecided = self.counts.sum(axis=0).tolist()
+        K = self.K
+        self._compare(C)
+        changed = int(self.counts[:, 0].sum())
         members, weight, sums = (each.sum(axis=0) for each in self.part_sums)
         self.members += members[:K]
         self.weight += weight[:K]
         self.sums += sums[:K]
-        if undecided > max(MIN_UNDECIDED, MAX_UNDECIDED_SHARE * compared):
-            self.precision = np.float64
         if not self.members.all():
             empty = self.members == 0
             self.weight[empty], self.sums[empty] = 0.0, 0.0
@@ -137,7 +132,18 @@ class ClusterAssignment:
         few = self.weight < MIN_REMAINING_SHARE * self.peak
         if few.any() and few[self.members > 0].any():
             self._recompute_sums()
-        return int(changed)
+        return changed
+
+    def _compare(self, C: Matrix) -> None:
+        """Compare the points with the centres C, and sum up what changes."""
+        first = self.precision is None  # no point has a centre yet that a gap could let it keep
+        if self.precision is None:
+            self.precision = np.float32 if self.points.fits_single_precision(C) else np.float64
+        book = self.points.codebook(C, self.precision)
+        self._pass(ASSIGN, C, book, self.move if first else _half_gap(C, book.norms), self.move, self.largest_moves)
+        _, compared, undecided = self.counts.sum(axis=0).tolist()
+        if undecided > max(MIN_UNDECIDED, MAX_UNDECIDED_SHARE * compared):
+            self.precision = np.float64
 
     def _pass(self, kind: int, C: Matrix, book: Codebook, gap: Vector, move: Vector, top: Vector) -> None:
         dtype = book.code.dtype.type
@@ -205,6 +211,37 @@ class ClusterAssignment:
         order = self.move.argsort()
         self.largest_moves = np.array([self.move[order[-1]], order[-1], self.move[order[-2]] if self.K > 1 else 0.0])
         return float(squares.sum())
+
+
+class PlaneAssignment(ClusterAssignment):
+    """The same for two centres and dense rows: which side of a plane each point is on."""
+
+    def __init__(self, points: Points, K: int) -> None:
+        super().__init__(points, K)
+        self.upper[:] = 0.0
+        self.length, self.reach = np.zeros(points.n), np.full(points.n, -1.0)
+        self.normal, self.level = np.zeros(points.width), 0.0
+        self.turn, self.shift = 0.0, 0.0  # of the plane since the first pass
+
+    def _compare(self, C: Matrix) -> None:
+        norms = squared_norms(C)
+        normal, level = C[1] - C[0], float(norms[1] - norms[0]) / 2
+        if self.precision is not None:
+            self.turn += float(np.linalg.norm(normal - self.normal))
+            self.shift += abs(level - self.level)
+        self.precision, self.normal, self.level = np.float64, normal, level
+        state = PlanePass(
+            self.points.rows, self.points.w, self.ends, C, norms, normal, level, self.turn, self.shift, self.labels,
+            self.length, self.reach, self.counts, *self.part_sums,
+        )  # fmt: skip
+        run_team(pass_over_plane, state, size=self.team_size)
+
+    def refill_empty(self, C: Matrix) -> int:
+        """Give an empty cluster the point farthest from the other; return how many points moved."""
+        moved = super().refill_empty(C)
+        if moved:
+            self.reach[:] = 0.0  # some are on the wrong side of the plane
+        return moved
 
 
 class DirectAssignment(ClusterAssignment):
@@ -306,8 +343,11 @@ def assignment_of(points: AnyPoints, K: int) -> AnyAssignment:
     """Points that have no centre yet, of K: what keeps their labels up to date fastest."""
     if isinstance(points, TensorPoints):
         return TensorAssignment(points, K)
-    few = points.n <= MAX_DIRECT_ROWS and points.n * points.width * K <= MAX_DIRECT_STEP
-    return (DirectAssignment if few and isinstance(points.rows, DenseRows) else ClusterAssignment)(points, K)
+    if not isinstance(points.rows, DenseRows):
+        return ClusterAssignment(points, K)
+    if points.n <= MAX_DIRECT_ROWS and points.n * points.width * K <= MAX_DIRECT_STEP:
+        return DirectAssignment(points, K)
+    return (PlaneAssignment if K == 2 else ClusterAssignment)(points, K)
 
 
 def _result(
