@@ -22,6 +22,7 @@ from fivefold.core.estimators.base import Clusterer, Estimator, learned
 from fivefold.core.estimators.params import Count, Fraction, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.storage.array_checks import check_lengths
 from fivefold.core.types import Codes, Doubles, Table, Weights
 
 STILL = 1e-9  # total change of the weights at which passes end
@@ -37,6 +38,12 @@ class Categories:
     choice: float
     form: str
     n_iter: int
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make categories over this many columns."""
+        check_lengths(columns, self.low, self.width)
+        if np.shape(self.weights)[1:] != (columns if self.form == "art1" else 2 * columns,):
+            raise ValueError(f"the categories have shape {np.shape(self.weights)}, for {columns} columns")
 
     def inputs(self, X: Table) -> Doubles:
         """Rows as inputs from zero to one."""

@@ -26,6 +26,7 @@ from fivefold.core.estimators.params import Fraction, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.storage.array_checks import check_indices, check_lengths
 from fivefold.core.types import Codes, Doubles, Labels, Matrix, Table, Target, Weights
 from fivefold.spatial.labelled_rows import LabelledRows
 
@@ -35,6 +36,11 @@ class MappedCategories(Categories):
     """Categories with the class of each."""
 
     owners: Codes  # (K,) positions in classes_
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make categories over this many columns."""
+        super().check_arrays(columns)
+        check_lengths(len(self.weights), self.owners)
 
     def within(self, low: Doubles, width: Doubles) -> MappedCategories:
         """The same boxes where columns are scaled by a wider range."""
@@ -142,5 +148,6 @@ class FuzzyARTMAP(ResonanceLearner, Classifier):
 
     def _scores(self, X: Table) -> Matrix:
         scores = np.zeros((X.shape[0], len(self.classes_)))
+        check_indices("classes of categories", self.model_.owners, len(self.classes_))  # they may come from a file
         class_choices(self.model_.inputs(X), self.model_.weights, self.model_.owners, self.model_.choice, scores)
         return scores.astype(X.dtype, copy=False)
