@@ -1,5 +1,7 @@
 """Fuzzy ARTMAP: what the laws cannot say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -58,3 +60,15 @@ def test_a_later_part_that_widens_the_range_leaves_boxes_in_their_places():
 def test_rows_that_contradict_each_other_get_boxes_of_both_classes():
     model = FuzzyARTMAP(random_state=0).fit([[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1])
     assert sorted(model.category_labels_.tolist()) == [0, 0, 1, 1]
+
+
+def test_classes_that_an_altered_file_invents_are_refused():
+    """The compiled loop would write beyond the scores."""
+    X = np.random.default_rng(0).uniform(size=(30, 2))
+    model = FuzzyARTMAP(random_state=0).fit(X, X[:, 0] > 0.5)
+    model.model_ = replace(model.model_, owners=model.model_.owners + 7)
+    with pytest.raises(ValueError, match="classes of categories range from 7"):
+        model.predict(X)
+    odd = replace(model.model_, weights=model.model_.weights[:, :3])
+    with pytest.raises(ValueError, match=r"the categories have shape .* for 2 columns"):
+        odd.check_arrays(2)

@@ -390,3 +390,9 @@ def test_weights_of_a_kernel_are_those_of_the_oracle():
     X, y = wave(30)
     a, _ = kernel_weights(X, np.ones(30), X[0], "tricube", k=10)
     assert_allclose(KNearestSmoother(10, "tricube").fit(X, y).predict(X[:1]), a @ y / a.sum())
+
+
+def test_a_degree_with_more_terms_than_can_be_fitted_is_refused():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40.0)
+    with pytest.raises(ValueError, match=r"degree 2147483647 has .* terms in 3 columns, and at most 10,000"):
+        LocalPolynomial(2**31 - 1, 1.0).fit(X, y)

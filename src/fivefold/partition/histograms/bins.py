@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,12 +20,16 @@ from fivefold.core.compilation.jit import jit
 from fivefold.core.numerics.arrays import is_tensor, to_device_of, to_numpy
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.core.storage.array_checks import check_lengths
-from fivefold.core.types import Array, Codes, Indices, Mask, Rng, Table, Weights
+from fivefold.core.types import Array, Codes, Doubles, Indices, Mask, Rng, Table, Weights
 
 Allocation: TypeAlias = Callable[[tuple[int, ...], Any], Any]  # makes an array of a shape and a type, uninitialised
 MISSING_BIN = 255
 COLUMNS_PER_WORD = 8  # one byte per column; histograms of this many columns fit the first-level cache
 EDGE_SAMPLE_ROWS = 200_000  # rows: edges are computed from a sample of at most this many
+BLOCK_ROWS = 512  # rows of a block that is turned
+COLUMNS_AT_ONCE = 32  # columns that are copied to find their edges, at most
+BLOCK_NUMBERS = 2**15  # of a table whose codes are found together: a quarter of a megabyte stays in the cache
+PART_BLOCKS = 4  # blocks that are worth a thread, at least: about half a millisecond
 MAX_SHUFFLED_ROWS = 2**24  # rows whose numbers are shuffled to draw the sample; of more, a few may be drawn twice
 
 
@@ -52,7 +57,15 @@ class Bins:
             for start, part in X.rows.map(lambda rows: (rows.start, self.codes(X.pick(rows)))):
                 out[:, start : start + part.shape[1]] = part
             return out
-        map_items(lambda f: self._column(X, f, out[f]), len(out))
+        numeric, levels = np.flatnonzero(~self.categorical), np.flatnonzero(self.categorical).tolist()
+        edges = np.full((len(numeric), MISSING_BIN), np.inf)
+        for own, f in zip(edges, numeric, strict=True):
+            own[: len(self.edges[f])] = self.edges[f]
+        if len(numeric):
+            rows = max(1, BLOCK_NUMBERS // len(out))
+            map_parts(lambda lo, hi: _codes(X, numeric, edges, lo, hi, rows, out), X.shape[0], rows=PART_BLOCKS * rows)
+        if len(levels):
+            map_items(lambda i: self._level_codes(X, levels[i], out[levels[i]]), len(levels))
         return out
 
     def levels(self, X: Table) -> Array:
@@ -62,7 +75,7 @@ class Bins:
         X = X.copy()
         code = np.empty(len(X), dtype=np.uint8)
         for f in np.flatnonzero(self.categorical):
-            self._column(X, int(f), code)
+            self._level_codes(X, int(f), code)
             X[:, f] = np.where(code == MISSING_BIN, np.nan, code)
         return X
 
@@ -70,13 +83,8 @@ class Bins:
         """The columns whose rarest levels share a bin, and how many levels share it."""
         return [(f, int((p == p.max()).sum())) for f, p in enumerate(self.place) if len(p) > self.sizes[f]]
 
-    def _column(self, X: Table, f: int, out: Codes) -> None:
-        if self.categorical[f]:
-            _level_codes(X, f, self.edges[f], self.place[f], out)
-        else:
-            padded = np.full(MISSING_BIN, np.inf)
-            padded[: len(self.edges[f])] = self.edges[f]
-            _codes(X, f, padded, out)
+    def _level_codes(self, X: Table, f: int, out: Codes) -> None:
+        _level_codes(X, f, self.edges[f], self.place[f], out)
 
 
 def pack_codes(codes: Codes, allocate: Allocation = np.empty) -> Codes:
@@ -107,14 +115,19 @@ def find_bins(X: Table, w: Weights, max_bins: int, categorical: Mask, rng: Rng) 
     elif is_tensor(X):  # without categories
         seen, some = to_numpy(X if n <= EDGE_SAMPLE_ROWS else X[to_device_of(some, X)]), slice(None)
 
-    def column(f: int) -> tuple[Array, Codes, int]:
+    def column(first: int, block: Doubles, i: int) -> tuple[Array, Codes, int]:
+        f = first + i
         if categorical[f]:
             found = levels[f] if is_chunked(X) else _level_weights(np.asarray(X[:, f], dtype=np.float64), w)
             return _level_bins(*found, max_bins)
-        edges = _edges(np.asarray(seen[some, f], dtype=np.float64), weights, max_bins)
+        edges = _edges(block[i], weights, max_bins)
         return edges, np.zeros(0, dtype=np.uint8), len(edges) + 1
 
-    edges, place, sizes = zip(*map_items(column, d), strict=True)
+    found: list[tuple[Array, Codes, int]] = []
+    for first in range(0, d, COLUMNS_AT_ONCE):
+        block = _columns(seen, some, first, min(first + COLUMNS_AT_ONCE, d))
+        found += map_items(partial(column, first, block), len(block))
+    edges, place, sizes = zip(*found, strict=True)
     return Bins(edges, place, np.array(sizes, dtype=np.int64), np.asarray(categorical, dtype=bool))
 
 
@@ -127,23 +140,37 @@ def _edge_sample(n: int, w: Weights | None, rng: Rng) -> Indices:
     return np.sort(rng.choice(n, EDGE_SAMPLE_ROWS, replace=False))
 
 
-def _edges(x: Array, w: Weights | None, max_bins: int) -> Array:
-    """The edges of a column of numbers."""
-    known = ~np.isnan(x)
-    if not known.all():
-        x, w = x[known], None if w is None else w[known]
+def _columns(X: Table, some: Indices | slice, first: int, last: int) -> Doubles:
+    """Some columns, each in a row of its own: one by one they would be read from every row of the table again."""
+    n = X.shape[0] if isinstance(some, slice) else len(some)
+    out = np.empty((last - first, n))
+
+    def part(lo: int, hi: int) -> None:
+        for a in range(lo, hi, BLOCK_ROWS):
+            b = min(a + BLOCK_ROWS, hi)
+            out[:, a:b] = X[slice(a, b) if isinstance(some, slice) else some[a:b], first:last].T
+
+    map_parts(part, n)
+    return out
+
+
+def _edges(x: Doubles, w: Weights | None, max_bins: int) -> Array:
+    """The edges of a column of numbers, which are put in order."""
     if w is None:
-        x = np.sort(x)
+        x.sort()
     else:
         order = np.argsort(x, kind="stable")
         x, w = x[order], w[order]
+    known = np.searchsorted(x, np.nan)  # missing values come last
+    x, w = x[:known], None if w is None else w[:known]
     fresh = x[1:] != x[:-1]
     if np.count_nonzero(fresh) < max_bins:
         return _halfway(x[:-1][fresh], x[1:][fresh])
-    total = np.arange(1, len(x) + 1) if w is None else np.cumsum(w)
-    wanted = np.linspace(0, 100, max_bins + 1)[1:-1] / 100 * total[-1]  # rounded as NumPy's percentiles are
-    at = np.searchsorted(total, wanted)
-    after = np.minimum(at + (total[at] == wanted), len(x) - 1)
+    total = None if w is None else np.cumsum(w)
+    all_of_it = len(x) if total is None else total[-1]
+    wanted = np.linspace(0, 100, max_bins + 1)[1:-1] / 100 * all_of_it  # rounded as NumPy's percentiles are
+    at = np.ceil(wanted).astype(np.int64) - 1 if total is None else np.searchsorted(total, wanted)
+    after = np.minimum(at + ((at + 1 if total is None else total[at]) == wanted), len(x) - 1)
     return np.unique(_halfway(x[at], x[after]))
 
 
@@ -188,15 +215,19 @@ def _level_bins(levels: Array, weight: Array, max_bins: int) -> tuple[Array, Cod
 
 
 @jit
-def _codes(X, f, edges, out):
-    n = X.shape[0]
-    for i in range(n):
-        x = X[i, f]
-        a = 0  # edges below x; a branchless binary search over edges padded with infinity
-        for k in range(8):
-            half = 128 >> k
-            a += half if edges[a + half - 1] < x else 0
-        out[i] = a if x == x else MISSING_BIN
+def _codes(X, columns, edges, lo, hi, rows, out):
+    """The codes of some columns in rows lo..hi, by blocks of rows that stay in the cache; out (d, n)."""
+    for first in range(lo, hi, rows):
+        for c in range(len(columns)):
+            f = columns[c]
+            own, codes = edges[c], out[f]
+            for i in range(first, min(first + rows, hi)):
+                x = X[i, f]
+                a = 0  # edges below x; a branchless binary search over edges padded with infinity
+                for k in range(8):
+                    half = 128 >> k
+                    a += half if own[a + half - 1] < x else 0
+                codes[i] = a if x == x else MISSING_BIN
 
 
 @jit

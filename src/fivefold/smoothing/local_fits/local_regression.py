@@ -29,6 +29,7 @@ from fivefold.spatial.smoothing_kernels import KERNELS
 CHUNK_WORK = 2**19  # rows of windows that a thread goes through before it takes further queries
 BLOCK_PAIRS = 2**22  # pairs of a query and a row whose distances are held at a time, per thread
 MAX_COMPARED_ROWS = 4096  # up to which every query is compared with all: lists of neighbours would have to be sorted
+MAX_TERMS = 10_000  # functions of a polynomial: more would take seconds per query
 MAX_BLOCK_QUERIES = 512  # that are asked about together
 RANK_ROUNDING = 1e-12  # pivots of a covariance below this share of its trace are linear dependence of columns
 
@@ -115,6 +116,17 @@ class LocalRegression:
             np.ascontiguousarray(Z[order]), y[order] - offset, w[order], order, offset, white, **known
         )
         return made
+
+    def __post_init__(self) -> None:
+        if self.terms > MAX_TERMS:
+            raise ValueError(
+                f"{self.owner}: a polynomial of degree {self.degree} has {self.terms:,} terms in {self.rows.shape[1]} "
+                f"columns, and at most {MAX_TERMS:,} are fitted around a query. Take a smaller degree, such as 2"
+            )
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse a degree, as of an altered file, that no computer could fit."""
+        self.__post_init__()
 
     @property
     def spread(self) -> float:
