@@ -306,6 +306,23 @@ def test_fit_evaluate_and_card_work_together(table, tmp_path):
     assert "these are the rows that the model was fitted on" in run("evaluate", model, path).stdout
 
 
+LABELS_ONLY = (  # classifiers with neither probabilities nor a decision function
+    "FuzzyARTMAP", "GLVQ", "GMLVQ", "GibbsClassifier", "LVQClassifier", "NearestClusterClassifier",
+    "OutputCodeClassifier", "VotingClassifier",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("method", LABELS_ONLY)
+def test_methods_that_answer_labels_only_get_probabilities_from_how_often_they_are_right(method, classes):
+    data = load("iris")
+    rows = np.flatnonzero(np.isin(data.y, np.unique(data.y)[:classes]))
+    model = fit_method(data.take(rows), method, {}).pipeline
+    p, right = model.predict_proba(data.X[rows]), model.predict(data.X[rows]) == data.y[rows]
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert right.mean() > 0.8 and abs(p.max(axis=1).mean() - right.mean()) < 0.15
+
+
 def test_tuning_chooses_among_the_settings_of_the_card(tmp_path):
     tuned = fit_method(load("diabetes"), "Ridge", {}, tune=True)
     assert set(tuned.card["chosen"]) <= {"alpha"}  # nothing, if the defaults are best

@@ -180,20 +180,20 @@ class ScoreIdentity(ClassifierMixin, BaseEstimator):
 
 
 class CrossFittedCalibration(MetaClassifier):
-    """Probabilities for a classifier that gives scores only, calibrated on rows that it was not fitted on.
+    """Probabilities for a classifier that gives scores or labels only, calibrated on rows that it was not fitted on.
 
     Every fold is scored by a model fitted on other rows, and a sigmoid (two classes) or a temperature (more) turns
     these scores into probabilities, towards targets that are a little less than certain, as Platt's (1999); the model
-    that predicts is fitted on all rows. Where there is a machine for each
-    pair of classes (`decision_function_shape`), the score of a class is the mean of its answers, which say how far a
-    row is from the boundaries, rather than its votes. A fold is left out if a class is missing from the rows of its
-    model. Of a class that no fold scores, the scores of the model of all rows are taken,
-    so a single row is no error.
+    that predicts is fitted on all rows. Without a decision_function the label that is predicted has score 1, the
+    others 0: probabilities then say how often such an answer is right. Where there is a machine for each pair of
+    classes (`decision_function_shape`), the score of a class is the mean of its answers, which say how far a row is
+    from the boundaries, rather than its votes. A fold is left out if a class is missing from the rows of its model. Of
+    a class that no fold scores, the scores of the model of all rows are taken, so a single row is no error.
 
     Parameters
     ----------
     estimator
-        The classifier, with a decision_function.
+        The classifier.
     folds
         The fold of each row that `fit` will get, from 0, or -1 for a row that is not scored; None for shuffled folds.
     ordered
@@ -253,7 +253,7 @@ class CrossFittedCalibration(MetaClassifier):
         self.calibrator_.set_params(cv=None)  # row numbers do not belong into a model file
         return self
 
-    def _fit_copy(self, X: Table, y: Target) -> Any:  # a classifier with a decision_function
+    def _fit_copy(self, X: Table, y: Target) -> Any:  # a classifier of any library
         model = clone(self.estimator)
         if PAIRWISE in model.get_params(deep=False):
             model.set_params(**{PAIRWISE: "ovo"})
@@ -282,8 +282,11 @@ def _smoothed_targets(S: Matrix, y: Target) -> tuple[Matrix, Target, Weights]:
     return np.tile(S, (K, 1)), np.repeat(classes, n), weight.T.ravel()
 
 
-def _score_columns(model: Any, X: Table) -> Matrix:  # a classifier with a decision_function
+def _score_columns(model: Any, X: Table) -> Matrix:  # a classifier of any library
     """The decision function, (n, 1) for two classes, (n, K) for more; of pairs of classes, the mean of each class."""
+    if not callable(getattr(model, "decision_function", None)):
+        votes = (np.asarray(model.predict(X))[:, None] == model.classes_).astype(np.float64)
+        return votes[:, 1:] if len(model.classes_) == 2 else votes
     S = np.asarray(model.decision_function(X))
     if S.ndim == 1:
         return S[:, None]
