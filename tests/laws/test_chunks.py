@@ -44,8 +44,6 @@ CUTS = (0, 7, 150, 151, 260, ROWS)  # chunks of uneven sizes, one of them a sing
 CHUNK_CASES = [case for case in CASES if case[0].cls.takes.chunks]
 NEEDS_ALL_ROWS = {  # settings that a table in chunks refuses in words
     "svd_solver": {"full", "arpack", "randomized", "gram"},
-    "init": {"random"},
-    "init_params": {"random_from_data"},
     "scoring": {"neg_mean_absolute_error"},
     "multi_class": {"crammer_singer"},
     "loss": {"hinge"},

@@ -52,6 +52,12 @@ def assert_close(found, wanted, rtol, name):
     np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol * top, err_msg=name)
 
 
+def decided(model, X):
+    """Rows whose label does not hang on rounding: no two classes are equally probable."""
+    P = np.sort(model.predict_proba(X), axis=1) if hasattr(model, "predict_proba") else np.ones((len(X), 1))
+    return np.flatnonzero(P[:, -1] - P[:, :-1].max(axis=1, initial=0.0) > 1e-9)
+
+
 @pytest.mark.parametrize("case", TAKES, ids=named)
 def test_tensors_give_what_arrays_give(torch, case):
     """In float64 to 1e-10: sums are taken in another order, and solvers that stop at a tolerance stop alike."""
@@ -63,7 +69,8 @@ def test_tensors_give_what_arrays_give(torch, case):
         if hasattr(arrays, name):
             answer = getattr(ours, name)(T)
             assert is_tensor(answer) and answer.device == T.device, name
-            assert_close(answer, getattr(arrays, name)(X), 1e-10, name)
+            rows = decided(arrays, X) if name == "predict" else slice(None)
+            assert_close(answer[rows], getattr(arrays, name)(X)[rows], 1e-10, name)
 
 
 FIRST = [case for case in TAKES if case[1] == case[0].card.given]  # one case per method
