@@ -18,7 +18,7 @@ import numpy as np
 from fivefold.core.chunks.chunked_array import Rows, is_chunked, rows_at
 from fivefold.core.compilation.jit import jit
 from fivefold.core.numerics.arrays import is_tensor, to_device_of, to_numpy
-from fivefold.core.parallel import map_items, map_parts
+from fivefold.core.parallel import map_items, map_parts, threads
 from fivefold.core.storage.array_checks import check_lengths
 from fivefold.core.types import Array, Codes, Doubles, Indices, Mask, Rng, Table, Weights
 
@@ -27,7 +27,7 @@ MISSING_BIN = 255
 COLUMNS_PER_WORD = 8  # one byte per column; histograms of this many columns fit the first-level cache
 EDGE_SAMPLE_ROWS = 200_000  # rows: edges are computed from a sample of at most this many
 BLOCK_ROWS = 512  # rows of a block that is turned
-COLUMNS_AT_ONCE = 32  # columns that are copied to find their edges, at most
+COLUMNS_AT_ONCE = 8  # columns that are copied to find their edges: a cache line of each row; or one per thread
 BLOCK_NUMBERS = 2**15  # of a table whose codes are found together: a quarter of a megabyte stays in the cache
 PART_BLOCKS = 4  # blocks that are worth a thread, at least: about half a millisecond
 MAX_SHUFFLED_ROWS = 2**24  # rows whose numbers are shuffled to draw the sample; of more, a few may be drawn twice
@@ -124,8 +124,9 @@ def find_bins(X: Table, w: Weights, max_bins: int, categorical: Mask, rng: Rng) 
         return edges, np.zeros(0, dtype=np.uint8), len(edges) + 1
 
     found: list[tuple[Array, Codes, int]] = []
-    for first in range(0, d, COLUMNS_AT_ONCE):
-        block = _columns(seen, some, first, min(first + COLUMNS_AT_ONCE, d))
+    step = max(COLUMNS_AT_ONCE, threads())
+    for first in range(0, d, step):
+        block = _columns(seen, some, first, min(first + step, d))
         found += map_items(partial(column, first, block), len(block))
     edges, place, sizes = zip(*found, strict=True)
     return Bins(edges, place, np.array(sizes, dtype=np.int64), np.asarray(categorical, dtype=bool))
