@@ -26,7 +26,7 @@ Allocation: TypeAlias = Callable[[tuple[int, ...], Any], Any]  # makes an array 
 MISSING_BIN = 255
 COLUMNS_PER_WORD = 8  # one byte per column; histograms of this many columns fit the first-level cache
 EDGE_SAMPLE_ROWS = 200_000  # rows: edges are computed from a sample of at most this many
-BLOCK_ROWS = 512  # rows of a block that is turned
+BLOCK_ROWS = 512  # rows that are transposed at a time, so that they stay in the cache
 COLUMNS_AT_ONCE = 8  # columns that are copied to find their edges: a cache line of each row; or one per thread
 BLOCK_NUMBERS = 2**15  # of a table whose codes are found together: a quarter of a megabyte stays in the cache
 PART_BLOCKS = 4  # blocks that are worth a thread, at least: about half a millisecond
@@ -142,7 +142,7 @@ def _edge_sample(n: int, w: Weights | None, rng: Rng) -> Indices:
 
 
 def _columns(X: Table, some: Indices | slice, first: int, last: int) -> Doubles:
-    """Some columns, each in a row of its own: one by one they would be read from every row of the table again."""
+    """Some columns, each as a row of its own, in one pass; column by column, each pass would read all cache lines."""
     n = X.shape[0] if isinstance(some, slice) else len(some)
     out = np.empty((last - first, n))
 
