@@ -19,8 +19,8 @@ from fivefold.core.types import Codes, Doubles, Indices, Matrix, Vector, Weights
 from fivefold.spatial.centres.lloyd_loops import BOUND_SAFETY, TIE_RATIO
 from fivefold.spatial.row_loops import Rows, squared_distance, transfer_row
 
-# Below this share of |x|^2 + |c_0|^2 + |c_1|^2 the sign of x.v - b is not relied on: twice what TIE_RATIO calls a tie,
-# and per coordinate what rounding may add
+# Below this share of |x|^2 + |c_0|^2 + |c_1|^2 the sign of x.v - b is not relied on: four times what TIE_RATIO calls
+# a tie, and per coordinate what rounding may add
 DOUBT, DOUBT_PER_COLUMN = 4e-12, 8 * 2.0**-53
 
 
