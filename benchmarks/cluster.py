@@ -92,6 +92,15 @@ CASES = (
         "50 clusters, three seeds",
     ),
     Case(
+        "KMeans fit of two clusters",
+        BLOBS,
+        200_000,
+        KMEANS(fit_seeds(0, 1, 2), n_clusters=2),
+        AS_LUCKY,
+        1,
+        "two clusters, three seeds",
+    ),
+    Case(
         "KMeans uniform fit with seeding",
         UNIFORM,
         200_000,

@@ -320,6 +320,7 @@ def test_methods_that_answer_labels_only_get_probabilities_from_how_often_they_a
     model = fit_method(data.take(rows), method, {}).pipeline
     p, right = model.predict_proba(data.X[rows]), model.predict(data.X[rows]) == data.y[rows]
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    # seven standard errors of a share of 0.95 among 100 rows; folds of a third fewer rows err more often
     assert right.mean() > 0.8 and abs(p.max(axis=1).mean() - right.mean()) < 0.15
 
 

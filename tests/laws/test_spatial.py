@@ -227,6 +227,8 @@ def test_a_plane_between_two_centres_gives_what_bounds_give_to_the_last_bit(kind
     np.testing.assert_array_equal(found.labels, wanted.labels)
     np.testing.assert_array_equal(found.centres, wanted.centres)
     assert (found.history, found.inertia, found.n_filled) == (wanted.history, wanted.inertia, wanted.n_filled)
+    squares = np.stack([np.square(X - c).sum(axis=1) for c in found.centres])  # 1e-9: an offset of 1e6 costs six digits
+    assert (squares[found.labels, np.arange(len(X))] <= (1 + 1e-9) * squares.min(axis=0)).all()
 
 
 @pytest.mark.parametrize("form", FORMS)

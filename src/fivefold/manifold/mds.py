@@ -197,7 +197,8 @@ class MDS(TakesDissimilarities, Embedding):
                 raise
             warn_kept_best(self, done, "step")
             best = best or descend(D, np.ascontiguousarray(at), metric, 1, 0.0, lambda Y, stress: True)
-        return best  # type: ignore[return-value]  # there is a start
+        assert best is not None  # there is a start
+        return best
 
 
 def smacof(

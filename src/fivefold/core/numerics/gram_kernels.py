@@ -33,7 +33,7 @@ PILOT_ROWS = 64  # rows whose mean is the centre
 GRAM_STAGES = 3  # blocks that a program of these kernels has under way
 NARROW_COLUMNS = 32  # columns up to which one warp holds all products of a block: it waits for no other
 NARROW_BLOCK, NARROW_STAGES = 32, 4  # rows and blocks under way of such a program
-HELD_ROWS = 16  # rows of sums by column that a program holds, in as few registers as its threads can add to alone
+PARTIAL_ROWS = 16  # partial sums per column that a program keeps: few registers, and no thread adds to another's
 
 
 class GramSums(NamedTuple):
@@ -55,7 +55,7 @@ def gram_sums(X: AnyArray, v: AnyArray | None) -> GramSums:
     B, given = block_of(D)
     P = min(PROGRAMS // 2, blocks(n, B))
     out = X.new_empty((P, 2 * D * D + 3 * D + 3), dtype=namespace(X).float64)
-    _gram[(P,)](X, X if v is None else v, out, n, P, d, D, B, PILOT_ROWS, HELD_ROWS, v is not None, **given)
+    _gram[(P,)](X, X if v is None else v, out, n, P, d, D, B, PILOT_ROWS, PARTIAL_ROWS, v is not None, **given)
     sums = host_sums(out)
     S, H = sums[: 2 * D * D].reshape(2, D, D)
     first, cross, centre = sums[2 * D * D : -3].reshape(3, D)[:, :d]
@@ -86,20 +86,20 @@ def block_of(D: int) -> tuple[int, dict[str, int]]:
 @kernel_part
 def three_parts(z):
     """Three numbers in bfloat16 whose sum is z."""
-    a = rounded(z)
+    a = round_to_bfloat16(z)
     rest = z - a
-    b = rounded(rest)
+    b = round_to_bfloat16(rest)
     return a.to(tl.bfloat16), b.to(tl.bfloat16), (rest - b).to(tl.bfloat16)
 
 
 @kernel_part
-def rounded(z):
+def round_to_bfloat16(z):
     """z to the eight bits of bfloat16, in float32: integers take fewer cycles than conversions."""
     return ((z.to(tl.int32, bitcast=True) + 0x8000) & -0x10000).to(tl.float32, bitcast=True)
 
 
 @kernel_part
-def held_sums(z, B: tl.constexpr, D: tl.constexpr, F: tl.constexpr):
+def partial_sums(z, B: tl.constexpr, D: tl.constexpr, F: tl.constexpr):
     """Sums (F, D) of every F-th row of z (B, D)."""
     return tl.sum(tl.reshape(z, (B // F, F, D)), 0)
 
@@ -158,11 +158,11 @@ def _gram(
         inside = (rows[:, None] < n) & (cols[None, :] < d)
         z = tl.load(X + rows[:, None] * d + cols[None, :], mask=inside, other=0.0)
         z = tl.where(inside, z - middle[None, :], 0.0)
-        total += held_sums(z, B, D, F)
+        total += partial_sums(z, B, D, F)
         if targets:
             v = tl.load(V + rows, mask=rows < n, other=0.0)
             v = tl.where(rows < n, v - level, 0.0)
-            cross += held_sums(z * v[:, None], B, D, F)
+            cross += partial_sums(z * v[:, None], B, D, F)
             once += v
             twice += v * v
         a, b, c = three_parts(z)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fivefold.core.compilation.triton_support import PROGRAMS, host_sums, kernel, padded, tl
 from fivefold.core.numerics.arrays import AnyArray, namespace
-from fivefold.core.numerics.gram_kernels import HELD_ROWS, block_of, held_sums, three_parts
+from fivefold.core.numerics.gram_kernels import PARTIAL_ROWS, block_of, partial_sums, three_parts
 from fivefold.core.types import Doubles
 
 PILOT_ROWS = 32  # rows of a group whose mean is its centre
@@ -21,7 +21,7 @@ def group_scatter_sums(
     P, size = max(1, PROGRAMS // K), 2 * D * D + 2 * D + 1
     out = X.new_empty((P, K * size), dtype=xp.float64)
     v, (B, given) = X if w is None else w, block_of(D)
-    _group_scatter[(P, K)](X, order, ends, v, out, P, d, K, D, B, PILOT_ROWS, HELD_ROWS, w is not None, **given)
+    _group_scatter[(P, K)](X, order, ends, v, out, P, d, K, D, B, PILOT_ROWS, PARTIAL_ROWS, w is not None, **given)
     each = host_sums(out).reshape(K, size)
     whole, half = each[:, : 2 * D * D].reshape(K, 2, D, D).transpose(1, 0, 2, 3)
     scatter = (whole + half + half.transpose(0, 2, 1))[:, :d, :d]
@@ -55,11 +55,11 @@ def _group_scatter(
         if weighted:
             v = tl.load(w + rows, mask=valid, other=0.0)
             mass += v
-            total += held_sums(z * v[:, None], B, D, F)
+            total += partial_sums(z * v[:, None], B, D, F)
             z = z * tl.sqrt(v)[:, None]
         else:
             mass += tl.where(valid, 1.0, 0.0)
-            total += held_sums(z, B, D, F)
+            total += partial_sums(z, B, D, F)
         a, b, c = three_parts(z)
         turned = tl.trans(a)
         part = tl.dot(tl.trans(b), b)

@@ -10,13 +10,13 @@ import numpy as np
 
 from fivefold.core.compilation.triton_support import PROGRAMS, blocks, host_sums, kernel, padded, tl
 from fivefold.core.numerics.arrays import AnyArray, like, namespace
-from fivefold.core.numerics.gram_kernels import GRAM_STAGES, held_sums, product_of_parts, three_parts
+from fivefold.core.numerics.gram_kernels import GRAM_STAGES, partial_sums, product_of_parts, three_parts
 from fivefold.core.types import Doubles, Matrix, Vector
 
 LOSS_CODES = {"LogLoss": 0, "SquaredHingeLoss": 1, "PoissonLoss": 2, "GammaLoss": 3, "BinomialLogitLoss": 4}
 MAX_CLASSES = 64  # of softmax_sums
 MAX_WARP_NUMBERS = 512  # classes times columns whose gradient one warp holds: it waits for no other
-HELD_ROWS = 8  # rows of sums of slopes that a program holds
+PARTIAL_ROWS = 8  # partial sums of slopes per class that a program keeps
 
 
 def risk_sums(
@@ -48,7 +48,7 @@ def softmax_sums(
     B, P = (16, 2 * PROGRAMS) if few else (64, PROGRAMS)
     P, given = min(P, blocks(n, B)), {"num_warps": 1, "num_stages": GRAM_STAGES} if few else {}
     out = X.new_empty((P, G * D + G + 1), dtype=namespace(X).float64)
-    sizes = (n, P, d, K, D, G, B, HELD_ROWS)
+    sizes = (n, P, d, K, D, G, B, PARTIAL_ROWS)
     _softmax[(P,)](X, centre, W, b, y, X if s is None else s, out, *sizes, s is not None, **given)
     sums = host_sums(out)
     slopes = sums[: G * D].reshape(G, D)[:K, :d]
@@ -143,7 +143,7 @@ def _softmax(
             value, slope = value * share, slope * share[:, None]
         slope = tl.where(valid[:, None], slope, 0.0)
         total += tl.where(valid, value, 0.0).to(tl.float64)
-        pull += held_sums(slope, B, G, F)
+        pull += partial_sums(slope, B, G, F)
         u, v, t = three_parts(slope)
         gradient += product_of_parts(tl.trans(u), tl.trans(v), tl.trans(t), a, b, c)
     at = out + pid.to(tl.int64) * (G * D + G + 1)

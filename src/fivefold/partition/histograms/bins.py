@@ -168,8 +168,8 @@ def _edges(x: Doubles, w: Weights | None, max_bins: int) -> Array:
     if np.count_nonzero(fresh) < max_bins:
         return _halfway(x[:-1][fresh], x[1:][fresh])
     total = None if w is None else np.cumsum(w)
-    all_of_it = len(x) if total is None else total[-1]
-    wanted = np.linspace(0, 100, max_bins + 1)[1:-1] / 100 * all_of_it  # rounded as NumPy's percentiles are
+    weight = len(x) if total is None else total[-1]
+    wanted = np.linspace(0, 100, max_bins + 1)[1:-1] / 100 * weight  # rounded as NumPy's percentiles are
     at = np.ceil(wanted).astype(np.int64) - 1 if total is None else np.searchsorted(total, wanted)
     after = np.minimum(at + ((at + 1 if total is None else total[at]) == wanted), len(x) - 1)
     return np.unique(_halfway(x[at], x[after]))
