@@ -202,7 +202,7 @@ def run_pending(
         if entry.fate == "late":
             given_up.add(entry.learner)
         on_fold(entry.learner, left.count_fold(entry.learner, ended.seconds))
-    for ended in died:
+    for ended in sorted(died, key=lambda one: one.task.split_index):  # the first split tells why, whoever died first
         entry = _journal_entry(_retry_alone(plan, ended, workers, given_up))
         journal.add_fold(entry)
         if entry.fate != "done":
